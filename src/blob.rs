@@ -1,0 +1,211 @@
+//! The blob store, and where entries refer to it (R2, R51, R52).
+
+use crate::entry::BLOB_PREFIX;
+use crate::error::{Error, Result};
+use crate::json::{Edit, Key, Visitor, decode, push_string, walk};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Large data that entries refer to by the SHA-256 of its bytes: one file a blob, named by its
+/// hash (R2).
+#[derive(Clone, Debug)]
+pub struct BlobStore {
+    dir: PathBuf,
+}
+
+/// What reading a blob gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blob {
+    /// Its bytes; they have the hash.
+    Found(Vec<u8>),
+    /// There is no such blob.
+    Missing,
+    /// The file's bytes do not have the hash of its name.
+    Damaged,
+}
+
+impl BlobStore {
+    /// The store in a folder, which need not exist.
+    #[must_use]
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Reads a blob and checks its hash (R51).
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn get(&self, hash: &BlobHash) -> Result<Blob> {
+        let path = self.dir.join(hash.as_str());
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Blob::Missing),
+            Err(error) => return Err(Error::io(error, "cannot read the blob", &path)),
+        };
+        let is_whole = hash.as_str() == hex(&Sha256::digest(&bytes));
+        Ok(if is_whole { Blob::Found(bytes) } else { Blob::Damaged })
+    }
+
+    /// Whether the store has a file of that name. The bytes are not looked at.
+    #[must_use]
+    pub fn has(&self, hash: &BlobHash) -> bool {
+        self.dir.join(hash.as_str()).is_file()
+    }
+}
+
+/// The SHA-256 of a blob: 64 lowercase hex digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobHash(String);
+
+impl BlobHash {
+    /// The hash in a reference, `blob:sha256:` and 64 lowercase hex digits; `None` for any other
+    /// text, so that no path can be smuggled in (R51).
+    #[must_use]
+    pub fn from_reference(text: &str) -> Option<Self> {
+        let hash = text.as_bytes().strip_prefix(BLOB_PREFIX)?;
+        let is_hash = hash.len() == 64 && hash.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        is_hash.then(|| Self(text[BLOB_PREFIX.len()..].to_owned()))
+    }
+
+    /// The hex digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
+}
+
+/// A reference in an entry's text.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    /// The string, with its quotes.
+    pub(crate) span: Range<usize>,
+    pub(crate) hash: BlobHash,
+    form: Form,
+}
+
+/// How a blob's bytes stand in an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As base64: `data` of an image.
+    Base64,
+    /// As text: an image URL.
+    Text,
+}
+
+impl Reference {
+    /// The edit that puts the blob in place of the reference.
+    pub(crate) fn resolve(self, blob: &[u8]) -> Edit {
+        let mut with = Vec::with_capacity(blob.len() / 3 * 4 + 6);
+        match self.form {
+            Form::Base64 => {
+                with.push(b'"');
+                with.extend_from_slice(STANDARD.encode(blob).as_bytes());
+                with.push(b'"');
+            }
+            Form::Text => push_string(&mut with, &String::from_utf8_lossy(blob)),
+        }
+        Edit { range: self.span, with }
+    }
+}
+
+/// The references of an entry: in `data` of an object that is an image by its `type` or
+/// `mimeType`, in `image_url`, and in `url` directly inside `image_url` (R52). Anywhere else the
+/// same text is plain text.
+pub(crate) fn references(text: &[u8]) -> Vec<Reference> {
+    let mut finder = Finder { open: Vec::new(), found: Vec::new() };
+    walk(text, &mut finder);
+    finder.found.sort_unstable_by_key(|reference| reference.span.start);
+    finder.found
+}
+
+struct Finder {
+    open: Vec<Frame>,
+    found: Vec<Reference>,
+}
+
+/// An open object or array. The last of duplicate keys counts.
+#[derive(Default)]
+struct Frame {
+    /// It is the value of `image_url`.
+    image_url: bool,
+    image_type: bool,
+    image_mime: bool,
+    data: Option<Reference>,
+    url: Option<Reference>,
+    image_url_text: Option<Reference>,
+}
+
+impl Visitor for Finder {
+    fn open(&mut self, text: &[u8], key: Option<Key>, object: bool, _at: usize) {
+        let image_url = object && key.is_some_and(|key| name(text, key) == "image_url");
+        if let (Some(key), Some(frame)) = (key, self.open.last_mut()) {
+            frame.member(text, key, None);
+        }
+        self.open.push(Frame { image_url, ..Frame::default() });
+    }
+
+    fn close(&mut self, _text: &[u8], _end: usize) {
+        let Some(frame) = self.open.pop() else { return };
+        self.found.extend(frame.data.filter(|_| frame.image_type || frame.image_mime));
+        self.found.extend(frame.url.filter(|_| frame.image_url));
+        self.found.extend(frame.image_url_text);
+    }
+
+    fn scalar(&mut self, text: &[u8], key: Option<Key>, span: Range<usize>) {
+        if let (Some(key), Some(frame)) = (key, self.open.last_mut()) {
+            frame.member(text, key, Some(span));
+        }
+    }
+}
+
+impl Frame {
+    /// Takes in a member; `value` when it is a scalar.
+    fn member(&mut self, text: &[u8], key: Key, value: Option<Range<usize>>) {
+        let string = value.clone().filter(|span| text[span.start] == b'"').map(|span| {
+            let inner = span.start + 1..span.end - 1;
+            (span, decode_short(&text[inner]))
+        });
+        let reference = |form| {
+            let (span, text) = string.clone()?;
+            Some(Reference { span, hash: BlobHash::from_reference(&text)?, form })
+        };
+        match &*name(text, key) {
+            "type" => self.image_type = string.is_some_and(|(_, text)| text == "image"),
+            "mimeType" => self.image_mime = string.is_some_and(|(_, text)| text.starts_with("image/")),
+            "data" => self.data = reference(Form::Base64),
+            "url" => self.url = reference(Form::Text),
+            "image_url" => self.image_url_text = reference(Form::Text),
+            _ => {}
+        }
+    }
+}
+
+fn name(text: &[u8], key: Key) -> Cow<'_, str> {
+    decode(&text[key.start..key.end])
+}
+
+/// Decodes what could be a type or a reference; a longer string is neither.
+fn decode_short(raw: &[u8]) -> Cow<'_, str> {
+    // Each of the 76 characters of a reference takes at most six bytes.
+    if raw.len() > 76 * 6 { Cow::Borrowed("") } else { decode(raw) }
+}
+
+#[cfg(test)]
+#[path = "blob_tests.rs"]
+mod tests;

@@ -1,0 +1,157 @@
+//! The facts the index wants of a value, picked up while the line is scanned.
+
+use super::kind::{EntryKind, Role};
+use super::usage::{self, Usage};
+use crate::json::cursor::Strings;
+use crate::json::{Cursor, Key, decode};
+use std::borrow::Cow;
+
+/// A string value that begins so may be a blob reference (R51).
+pub(crate) const BLOB_PREFIX: &[u8] = b"blob:sha256:";
+
+/// A member's value, as far as the index cares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Field {
+    #[default]
+    Absent,
+    /// A string: its bytes between the quotes.
+    Text { start: usize, end: usize },
+    /// Anything else.
+    Other { start: usize, end: usize },
+}
+
+impl Field {
+    /// The characters of a string value; borrowed unless the text has escapes.
+    pub(crate) fn text<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let Self::Text { start, end } = self else { return None };
+        let raw = &bytes[start..end];
+        Some(if memchr::memchr(b'\\', raw).is_none() {
+            Cow::Borrowed(raw)
+        } else {
+            Cow::Owned(decode(raw).into_owned().into_bytes())
+        })
+    }
+}
+
+/// What an object on a line says of itself. The last of duplicate keys counts (R45).
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) type_name: Field,
+    pub(crate) id: Field,
+    pub(crate) parent: Field,
+    pub(crate) timestamp: Field,
+    pub(crate) target: Field,
+    pub(crate) label: Field,
+    pub(crate) message: MessageFacts,
+    /// Some string in it looks like a blob reference.
+    pub(crate) blob_reference: bool,
+}
+
+/// What the `message` of an entry says.
+#[derive(Debug, Default)]
+pub(crate) struct MessageFacts {
+    pub(crate) role: Field,
+    tool: Field,
+    usage: Option<Usage>,
+    details_usage: Option<Usage>,
+    pub(crate) has_provider_payload: bool,
+}
+
+impl MessageFacts {
+    pub(crate) fn role(&self, bytes: &[u8]) -> Role {
+        self.role.text(bytes).map_or(Role::Other, |role| Role::from_bytes(&role))
+    }
+
+    /// What the message adds to the session's usage.
+    pub(crate) fn usage(&self, bytes: &[u8]) -> Option<Usage> {
+        match self.role(bytes) {
+            Role::Assistant => self.usage,
+            Role::ToolResult if self.tool.text(bytes).as_deref() == Some(b"task") => self.details_usage,
+            _ => None,
+        }
+    }
+}
+
+impl Facts {
+    /// Reads the object at `at`; gives the facts and the position after it.
+    pub(crate) fn read<S: Strings>(
+        cursor: &mut Cursor<'_, S>,
+        at: usize,
+        unicode_escapes: bool,
+    ) -> Option<(Self, usize)> {
+        let mut facts = Self::default();
+        cursor.watch(BLOB_PREFIX, unicode_escapes);
+        let end = cursor.object(at, |cursor, key, at| {
+            let field = match &*name(cursor.bytes, key, unicode_escapes) {
+                b"type" => &mut facts.type_name,
+                b"id" => &mut facts.id,
+                b"parentId" => &mut facts.parent,
+                b"timestamp" => &mut facts.timestamp,
+                b"targetId" => &mut facts.target,
+                b"label" => &mut facts.label,
+                b"message" => return facts.message.read(cursor, at, unicode_escapes),
+                _ => return cursor.value(at),
+            };
+            take(cursor, at, field)
+        })?;
+        facts.blob_reference = cursor.marked;
+        Some((facts, end))
+    }
+
+    pub(crate) fn kind(&self, bytes: &[u8]) -> Option<EntryKind> {
+        Some(EntryKind::from_bytes(&self.type_name.text(bytes)?))
+    }
+}
+
+impl MessageFacts {
+    fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize, unicode_escapes: bool) -> Option<usize> {
+        *self = Self::default();
+        if cursor.bytes.get(at) != Some(&b'{') {
+            return cursor.value(at);
+        }
+        cursor.object(at, |cursor, key, at| {
+            let field = match &*name(cursor.bytes, key, unicode_escapes) {
+                b"role" => &mut self.role,
+                b"toolName" => &mut self.tool,
+                b"usage" => return usage::read(cursor, at, &mut self.usage),
+                b"details" => return details(cursor, at, &mut self.details_usage),
+                b"providerPayload" => {
+                    self.has_provider_payload = true;
+                    return cursor.value(at);
+                }
+                _ => return cursor.value(at),
+            };
+            take(cursor, at, field)
+        })
+    }
+}
+
+fn details<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, found: &mut Option<Usage>) -> Option<usize> {
+    *found = None;
+    if cursor.bytes.get(at) != Some(&b'{') {
+        return cursor.value(at);
+    }
+    cursor.object(at, |cursor, key, at| {
+        if &cursor.bytes[key.start..key.end] == b"usage" { usage::read(cursor, at, found) } else { cursor.value(at) }
+    })
+}
+
+#[inline]
+fn name<'a>(bytes: &'a [u8], key: Key, unicode_escapes: bool) -> Cow<'a, [u8]> {
+    let raw = &bytes[key.start..key.end];
+    if unicode_escapes && memchr::memchr(b'\\', raw).is_some() {
+        return Cow::Owned(decode(raw).into_owned().into_bytes());
+    }
+    Cow::Borrowed(raw)
+}
+
+#[inline]
+fn take<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, field: &mut Field) -> Option<usize> {
+    let end = cursor.value(at)?;
+    *field = if cursor.bytes[at] == b'"' {
+        Field::Text { start: at + 1, end: end - 1 }
+    } else {
+        Field::Other { start: at, end }
+    };
+    Some(end)
+}

@@ -1,0 +1,92 @@
+//! The session header (R6) and the title slot (R48).
+
+use crate::json::Json;
+
+/// The version this library writes (R10).
+pub const CURRENT_SESSION_VERSION: u32 = 3;
+
+/// The header line of a session, as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    text: Vec<u8>,
+    /// The session's id.
+    pub id: String,
+    /// The version of the file; 1 when the header has none (R6), at most `u32::MAX`.
+    pub version: u32,
+    /// When the session began, ISO 8601.
+    pub timestamp: Option<String>,
+    /// The folder the agent worked in.
+    pub cwd: Option<String>,
+    /// The session's title. A title slot overrides it: see [`SessionView::title`](crate::SessionView::title).
+    pub title: Option<String>,
+    /// Who gave the title, `auto` or `user`.
+    pub title_source: Option<String>,
+    /// What the session was derived from: an id or a path, not to be resolved.
+    pub parent_session: Option<String>,
+}
+
+impl Header {
+    /// Reads a header from its text; `None` without a string `id` (R15).
+    pub(crate) fn read(text: Vec<u8>) -> Option<Self> {
+        let json = Json::new(&text);
+        let string = |key| json.get_str(key).map(|text| text.into_owned());
+        let id = string("id")?;
+        let version = match json.get("version") {
+            None => 1,
+            Some(value) if value.is_null() => 1,
+            Some(value) => match value.as_f64() {
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a float cast saturates, which is what is wanted"
+                )]
+                Some(number) => number as u32,
+                // A version of another type is not older than what can be read.
+                None => CURRENT_SESSION_VERSION,
+            },
+        };
+        Some(Self {
+            id,
+            version,
+            timestamp: string("timestamp"),
+            cwd: string("cwd"),
+            title: string("title"),
+            title_source: string("titleSource"),
+            parent_session: string("parentSession"),
+            text,
+        })
+    }
+
+    /// The header as stored, unknown keys included.
+    #[must_use]
+    pub fn json(&self) -> Json<'_> {
+        Json::new(&self.text)
+    }
+}
+
+/// The line of fixed width that newer relatives of the agent write first, so that a title can be
+/// changed in place (R48).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TitleSlot {
+    pub(crate) title: String,
+    pub(crate) source: Option<String>,
+}
+
+impl TitleSlot {
+    /// Bytes of the line, its newline included.
+    pub(crate) const LEN: usize = 256;
+
+    /// Reads the slot from a line's value; `None` when it is none.
+    pub(crate) fn read(json: Json<'_>) -> Option<Self> {
+        let is_slot = json.get_str("type")? == "title" && json.get("v")?.as_f64()? == 1.0;
+        if !is_slot || json.get_str("updatedAt").is_none() || json.get_str("pad").is_none() {
+            return None;
+        }
+        let source = match json.get_str("source") {
+            None => None,
+            Some(source) if source == "auto" || source == "user" => Some(source.into_owned()),
+            Some(_) => return None,
+        };
+        Some(Self { title: json.get_str("title")?.into_owned(), source })
+    }
+}

@@ -1,0 +1,16 @@
+//! Entries: their types, what the index wants of them, and their fields on demand.
+
+mod body;
+mod facts;
+mod header;
+mod kind;
+pub(crate) mod time;
+mod usage;
+
+pub use body::{Body, EntryText};
+pub(crate) use body::{strings, time_ms};
+pub(crate) use facts::{BLOB_PREFIX, Facts, Field};
+pub(crate) use header::TitleSlot;
+pub use header::{CURRENT_SESSION_VERSION, Header};
+pub use kind::{EntryKind, Role};
+pub use usage::Usage;

@@ -1,0 +1,87 @@
+//! Timestamps: ISO 8601 text to milliseconds since 1970 (R4), read as JavaScript's `Date` does.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::Timestamp;
+
+/// Milliseconds since 1970-01-01T00:00Z of the text of a timestamp; `None` when it is no date.
+pub(crate) fn parse(text: &[u8]) -> Option<i64> {
+    usual(text).or_else(|| other(std::str::from_utf8(text).ok()?))
+}
+
+/// `2026-02-16T10:20:30.000Z`, the one form agents write.
+fn usual(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let number = |from: usize, digits: usize| {
+        text[from..from + digits].iter().try_fold(0i64, |number, byte| match byte {
+            b'0'..=b'9' => Some(number * 10 + i64::from(byte - b'0')),
+            _ => None,
+        })
+    };
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
+    if marks.iter().any(|&(at, mark)| text[at] != mark) {
+        return None;
+    }
+    let (year, month, day) = (number(0, 4)?, number(5, 2)?, number(8, 2)?);
+    let (hour, minute, second, ms) = (number(11, 2)?, number(14, 2)?, number(17, 2)?, number(20, 3)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=days).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // Days since 1970, with years that begin in March so that the leap day comes last.
+    let shifted = year - i64::from(month <= 2);
+    let (era, of_era) = (shifted.div_euclid(400), shifted.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + ms)
+}
+
+/// Any other ISO 8601 form: with an offset; without one, a date is UTC and a time is local.
+fn other(text: &str) -> Option<i64> {
+    if let Ok(timestamp) = text.parse::<Timestamp>() {
+        return Some(timestamp.as_millisecond());
+    }
+    let zoned = if text.len() == 10 {
+        text.parse::<Date>().ok()?.to_zoned_datetime(TimeZone::UTC).ok()?
+    } else {
+        text.parse::<DateTime>().ok()?.to_zoned_datetime(TimeZone::system()).ok()?
+    };
+    Some(zoned.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    // Values from GNU date: date -u -d TEXT +%s
+    #[test]
+    fn r4_the_usual_form() {
+        assert_eq!(parse(b"1970-01-01T00:00:00.000Z"), Some(0));
+        assert_eq!(parse(b"2026-02-16T10:20:30.000Z"), Some(1_771_237_230_000));
+        assert_eq!(parse(b"2024-02-29T23:59:59.999Z"), Some(1_709_251_199_999));
+        assert_eq!(parse(b"2000-03-01T00:00:00.001Z"), Some(951_868_800_001));
+        assert_eq!(parse(b"1969-12-31T23:59:59.999Z"), Some(-1));
+    }
+
+    #[test]
+    fn other_forms_that_javascript_reads() {
+        assert_eq!(parse(b"2026-02-16T10:20:30Z"), Some(1_771_237_230_000));
+        assert_eq!(parse(b"2026-02-16T10:20:30+02:00"), Some(1_771_230_030_000));
+        assert_eq!(parse(b"2026-02-16T10:20:30.123456Z"), Some(1_771_237_230_123));
+        assert_eq!(parse(b"2026-02-16"), Some(1_771_200_000_000));
+    }
+
+    #[test]
+    fn no_dates() {
+        for text in ["", "yesterday", "2026-13-01T00:00:00.000Z", "2026-02-30T00:00:00.000Z", "2026-02-16T10:20:3x.000Z"]
+        {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The one error type.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, where, and because of what.
+///
+/// Printed, it is one line: the path, the line of the file when there is one, what happened, and
+/// the cause the operating system gave.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    code: ErrorCode,
+    message: String,
+    path: Option<PathBuf>,
+    line: Option<u64>,
+    source: Option<io::Error>,
+}
+
+/// The kind of an [`Error`]. Names and numbers are stable: a code is never given another meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum ErrorCode {
+    /// Nothing at the path.
+    NotFound = 1,
+    /// A folder where a file belongs.
+    IsADirectory = 2,
+    /// The operating system forbids it.
+    PermissionDenied = 3,
+    /// No line of the file is a session header (R15).
+    NotASession = 4,
+    /// No entry has the id.
+    EntryNotFound = 5,
+    /// The file is shorter than it was when it was opened.
+    FileChanged = 6,
+    /// More than one session fits.
+    Ambiguous = 7,
+    /// A value that cannot be meant.
+    InvalidArgument = 8,
+    /// Any other failure of the operating system.
+    Io = 9,
+}
+
+impl ErrorCode {
+    /// The name of the code, as programs compare it: `NOT_FOUND`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotFound => "NOT_FOUND",
+            Self::IsADirectory => "IS_A_DIRECTORY",
+            Self::PermissionDenied => "PERMISSION_DENIED",
+            Self::NotASession => "NOT_A_SESSION",
+            Self::EntryNotFound => "ENTRY_NOT_FOUND",
+            Self::FileChanged => "FILE_CHANGED",
+            Self::Ambiguous => "AMBIGUOUS",
+            Self::InvalidArgument => "INVALID_ARGUMENT",
+            Self::Io => "IO",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Error {
+    /// An error without a cause in the operating system.
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { code, message: message.into(), path: None, line: None, source: None }))
+    }
+
+    /// A failure of the operating system while doing `what` with `path`.
+    pub(crate) fn io(source: io::Error, what: &str, path: &Path) -> Self {
+        let code = match source.kind() {
+            io::ErrorKind::NotFound => ErrorCode::NotFound,
+            io::ErrorKind::IsADirectory => ErrorCode::IsADirectory,
+            io::ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
+            _ => ErrorCode::Io,
+        };
+        let mut error = Self::new(code, what).at(path);
+        error.0.source = Some(source);
+        error
+    }
+
+    pub(crate) fn entry_not_found(id: &str) -> Self {
+        Self::new(ErrorCode::EntryNotFound, format!("Entry {id} not found"))
+    }
+
+    pub(crate) fn at(mut self, path: &Path) -> Self {
+        self.0.path = Some(path.to_owned());
+        self
+    }
+
+    pub(crate) fn at_line(mut self, line: u64) -> Self {
+        self.0.line = Some(line);
+        self
+    }
+
+    /// The kind of the error.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    /// The file or folder it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The line of the file, counted from 1.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+
+    /// The operating system's error number.
+    #[must_use]
+    pub fn os_errno(&self) -> Option<i32> {
+        self.0.source.as_ref().and_then(io::Error::raw_os_error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.0.path {
+            write!(f, "{}", path.display())?;
+            if let Some(line) = self.0.line {
+                write!(f, ":{line}")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.0.message)?;
+        match &self.0.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}

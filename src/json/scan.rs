@@ -1,0 +1,95 @@
+//! Scanning a physical line: where it ends, and the JSON values it begins with.
+
+use super::block::{self, Classify};
+use super::cursor::{Bitmap, Checked, Cursor, Strings};
+
+/// Scans the lines of a buffer. Holds the bitmap between lines, so one scanner serves a thread.
+pub(crate) struct Scanner {
+    classify: Classify,
+    quotes: Vec<u64>,
+}
+
+/// One classified line of a buffer.
+pub(crate) struct Line<'a> {
+    bytes: &'a [u8],
+    start: usize,
+    /// Index of the newline, or the length of the buffer.
+    pub(crate) end: usize,
+    quotes: &'a [u64],
+    clean: bool,
+    /// Keys and values of the line may be spelled with `\u` escapes.
+    pub(crate) unicode_escapes: bool,
+}
+
+impl Scanner {
+    pub(crate) fn new() -> Self {
+        Self::with(block::best())
+    }
+
+    pub(crate) fn with(classify: Classify) -> Self {
+        Self { classify, quotes: Vec::new() }
+    }
+
+    /// The line that starts at `start`. It ends at the first newline, or with the buffer.
+    pub(crate) fn line<'a>(&'a mut self, buf: &'a [u8], start: usize) -> Line<'a> {
+        let line = (self.classify)(buf, start, &mut self.quotes);
+        Line {
+            bytes: &buf[..line.end],
+            start,
+            end: line.end,
+            quotes: &self.quotes,
+            clean: line.clean,
+            unicode_escapes: line.unicode_escapes,
+        }
+    }
+}
+
+/// What [`Line::values`] hands out: a way to read the value at a position.
+pub(crate) trait OnValue {
+    /// Reads the object at `at` and gives the position after it.
+    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize, unicode_escapes: bool) -> Option<usize>;
+    /// The value `start..end` is whole; for an object, [`OnValue::object`] just read it.
+    fn value(&mut self, start: usize, end: usize);
+}
+
+impl Line<'_> {
+    /// Reads the leading values of the line, one after another (R14). Gives the position of the
+    /// first byte that belongs to none of them and is not blank; `end` when there is no such byte.
+    ///
+    /// NUL bytes count as blanks between values, and a byte order mark at the start of the line
+    /// does too (R48).
+    pub(crate) fn values(&self, on_value: &mut impl OnValue) -> usize {
+        if self.clean {
+            self.read(Bitmap { quotes: self.quotes, base: self.start }, on_value)
+        } else {
+            self.read(Checked, on_value)
+        }
+    }
+
+    fn read(&self, strings: impl Strings, on_value: &mut impl OnValue) -> usize {
+        let mut cursor = Cursor::new(self.bytes, strings);
+        let mut at = self.start;
+        if self.bytes[at..].starts_with(b"\xEF\xBB\xBF") {
+            at += 3;
+        }
+        loop {
+            while let Some(b' ' | b'\t' | b'\r' | 0) = self.bytes.get(at) {
+                at += 1;
+            }
+            let start = at;
+            let Some(first) = self.bytes.get(at) else { return self.end };
+            let end = if *first == b'{' {
+                on_value.object(&mut cursor, at, self.unicode_escapes)
+            } else {
+                cursor.value(at).filter(|&end| {
+                    // A bare number or word runs to a delimiter, or it is no value: `2026-11-30`.
+                    matches!(first, b'"' | b'[')
+                        || matches!(self.bytes.get(end), None | Some(b' ' | b'\t' | b'\r' | 0 | b'{' | b'[' | b'"'))
+                })
+            };
+            let Some(end) = end else { return start };
+            on_value.value(start, end);
+            at = end;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The sessions of coding agents: append-only JSONL trees with a movable leaf.
+//!
+//! A session file holds one JSON object a line: a header, then entries that name their parents.
+//! Moving to another branch moves a pointer, the *leaf*; what the model is sent is rebuilt from
+//! the path between the leaf and the root. `leaflog` reads every file that such agents have
+//! written, whatever happened to it, migrates older versions, and rebuilds that context.
+//!
+//! One idea carries the library: **an entry is its JSON text, plus an index**. Opening a session
+//! is one strict, streaming scan that keeps 32 bytes an entry and an id map; text stays on disk
+//! until somebody asks, and what nobody changes keeps every byte.
+//!
+//! ```
+//! use leaflog::{Leaf, SessionView, ViewOptions};
+//!
+//! # fn main() -> leaflog::Result<()> {
+//! let file = r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}
+//! {"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"Hello"}}
+//! "#;
+//! let session = ViewOptions::new().read_bytes(file)?;
+//! assert_eq!(session.leaf().and_then(|leaf| leaf.id()).as_deref(), Some("a1b2c3d4"));
+//!
+//! let context = session.context(Leaf::Last)?;
+//! let message = context.messages().next().expect("one message");
+//! assert_eq!(message.get_str("content").as_deref(), Some("Hello"));
+//! assert!(session.report()?.is_empty());
+//! # Ok(())
+//! # }
+//! ```
+
+mod blob;
+mod context;
+mod entry;
+mod error;
+mod json;
+mod load;
+mod migrate;
+mod paths;
+mod report;
+mod storage;
+mod tree;
+mod view;
+
+pub use blob::{Blob, BlobHash, BlobStore};
+pub use context::SessionContext;
+pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Header, Role, Usage};
+pub use error::{Error, ErrorCode, Result};
+pub use json::{Json, JsonKind};
+pub use report::{
+    DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
+};
+pub use view::{EntryRef, Leaf, SessionView, ViewOptions};

@@ -1,0 +1,378 @@
+//! Loading: one streaming scan of a session file into its index.
+//!
+//! A file is read in pieces into a reused buffer, never whole; a large one by several threads,
+//! each from a line's start to another's. Bytes in memory are scanned where they are.
+
+use crate::entry::{EntryKind, Facts, Field, Role, TitleSlot, Usage, time};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::cursor::Strings;
+use crate::json::{Cursor, Json, Line, OnValue, Scanner};
+use crate::storage::Source;
+use crate::tree::{Id, Names, Parent, Slot, hex_id};
+use std::num::NonZero;
+use std::ops::Range;
+
+/// Everything a scan found, in file order.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) names: Names,
+    /// What is not an entry.
+    pub(crate) others: Vec<Other>,
+    pub(crate) lines: LineNumbers,
+    pub(crate) labels: Vec<LabelEvent>,
+    /// The usage of all lines.
+    pub(crate) usage: Usage,
+    /// The costs of the lines that `usage` leaves out: a sum of floats depends on its order, so a
+    /// later part hands its costs on and the sum is made in file order.
+    costs: Vec<f64>,
+    collect_costs: bool,
+    line_count: u64,
+}
+
+/// A piece of the file that is not an entry, and not blank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Other {
+    pub(crate) kind: OtherKind,
+    pub(crate) line: u64,
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+    /// Entries before it.
+    pub(crate) at: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherKind {
+    /// An object of type `session`, with a string id or without.
+    Session { has_id: bool },
+    /// A title slot (R48).
+    TitleSlot,
+    /// A value that is no entry.
+    Value,
+    /// A line that begins with no value.
+    Invalid,
+    /// The same, cut off by the end of the file.
+    Torn,
+    /// Text after a line's last value.
+    Trailing,
+}
+
+/// A label entry, decoded while its line was at hand.
+#[derive(Debug)]
+pub(crate) struct LabelEvent {
+    pub(crate) entry: u32,
+    pub(crate) target: String,
+    pub(crate) label: Option<String>,
+}
+
+/// The physical line of each entry: kept only where it is not the line after the one before.
+#[derive(Debug, Default)]
+pub(crate) struct LineNumbers(Vec<(u32, u64)>);
+
+impl LineNumbers {
+    fn push(&mut self, entry: u32, line: u64) {
+        let expected = self.0.last().map(|&(first, at)| at + u64::from(entry - first));
+        if expected != Some(line) {
+            self.0.push((entry, line));
+        }
+    }
+
+    /// The line of an entry, counted from 1.
+    pub(crate) fn of(&self, entry: u32) -> u64 {
+        let after = self.0.partition_point(|&(first, _)| first <= entry);
+        after.checked_sub(1).map_or(0, |at| self.0[at].1 + u64::from(entry - self.0[at].0))
+    }
+}
+
+/// What each thread gets at least.
+const BYTES_A_THREAD: u64 = 2 << 20;
+const MOST_THREADS: u64 = 4;
+/// Fits the second-level cache.
+const READ: usize = 256 << 10;
+
+/// Scans a whole source. `threads`: how many may be used; `None` for what fits the machine.
+pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<Scan> {
+    let most = threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, |n| n.get() as u64);
+    let parts = (source.len() / BYTES_A_THREAD).clamp(1, most.min(MOST_THREADS));
+    let mut bounds = vec![0];
+    for part in 1..parts {
+        let bound = line_start(source, source.len() / parts * part)?;
+        bounds.push(bound.max(bounds[bounds.len() - 1]));
+    }
+    bounds.push(source.len());
+    let ranges: Vec<Range<u64>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
+    let (first, rest) = ranges.split_first().map_or((0..0, &[][..]), |(first, rest)| (first.clone(), rest));
+    std::thread::scope(|scope| {
+        let others: Vec<_> = rest.iter().map(|range| scope.spawn(|| scan_range(source, range.clone(), true))).collect();
+        let mut whole = scan_range(source, first, false)?;
+        for other in others {
+            match other.join() {
+                Ok(part) => whole.append(part?)?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(whole)
+    })
+}
+
+/// The first line that starts at `from` or later.
+fn line_start(source: &Source, from: u64) -> Result<u64> {
+    let mut at = from.saturating_sub(1);
+    let mut step = 4 << 10;
+    while at < source.len() {
+        let piece = source.read(at, step.min(source.len() - at) as usize)?;
+        if let Some(newline) = memchr::memchr(b'\n', &piece) {
+            return Ok(at + newline as u64 + 1);
+        }
+        at += piece.len() as u64;
+        step = READ as u64;
+    }
+    Ok(source.len())
+}
+
+/// Scans the lines of `range`, which starts and ends with a line.
+fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result<Scan> {
+    let mut part = Scan { collect_costs, ..Scan::default() };
+    let mut scanner = Scanner::new();
+    if let Source::Bytes(bytes) = source {
+        part.piece(&mut scanner, &bytes[range.start as usize..range.end as usize], range.start, true)?;
+        return Ok(part);
+    }
+    let mut buf = vec![0; READ.min((range.end - range.start) as usize)];
+    // `buf[..have]` are the bytes from `offset` on.
+    let mut have = 0;
+    let mut offset = range.start;
+    loop {
+        let left = range.end - offset - have as u64;
+        if have == buf.len() && left > 0 {
+            // One line fills the buffer.
+            buf.resize(buf.len() + (buf.len() as u64).min(left) as usize, 0);
+        }
+        let read = ((buf.len() - have) as u64).min(left) as usize;
+        source.read_exact_at(&mut buf[have..have + read], offset + have as u64)?;
+        have += read;
+        let ends = left == read as u64;
+        // Nothing to do before the line that fills the buffer has an end.
+        if ends || memchr::memrchr(b'\n', &buf[have - read..have]).is_some() {
+            let done = part.piece(&mut scanner, &buf[..have], offset, ends)?;
+            buf.copy_within(done..have, 0);
+            have -= done;
+            offset += done as u64;
+        }
+        if ends {
+            return Ok(part);
+        }
+    }
+}
+
+impl Scan {
+    /// Scans the lines of `buf`, whose first byte is at `offset` of the source; the last line
+    /// only when it is whole or the source `ends` there. Gives the bytes done with.
+    fn piece(&mut self, scanner: &mut Scanner, buf: &[u8], offset: u64, ends: bool) -> Result<usize> {
+        let mut start = 0;
+        while start < buf.len() {
+            let line = scanner.line(buf, start);
+            let whole = line.end < buf.len();
+            if !whole && !ends {
+                break;
+            }
+            let end = line.end;
+            self.line_count += 1;
+            self.line(buf, line, start, offset, whole)?;
+            start = end + 1;
+        }
+        Ok(start.min(buf.len()))
+    }
+
+    fn line(&mut self, buf: &[u8], line: Line<'_>, start: usize, offset: u64, whole: bool) -> Result<()> {
+        let end = line.end;
+        let mut reader =
+            LineReader { scan: self, bytes: &buf[..end], start, offset, whole, facts: None, values: 0, too_many: false };
+        let stop = line.values(&mut reader);
+        let (values, too_many) = (reader.values, reader.too_many);
+        if too_many {
+            return Err(Error::new(ErrorCode::InvalidArgument, "more entries than 4 billion").at_line(self.line_count));
+        }
+        if stop < end {
+            let mut text = &buf[stop..end];
+            if let [rest @ .., b'\r'] = text {
+                text = rest;
+            }
+            let kind = match (values, whole) {
+                (1.., _) => OtherKind::Trailing,
+                (0, true) => OtherKind::Invalid,
+                (0, false) => OtherKind::Torn,
+            };
+            self.other(kind, offset + stop as u64, text.len());
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, kind: OtherKind, offset: u64, len: usize) {
+        let at = self.entry_count();
+        self.others.push(Other { kind, line: self.line_count, offset, len: len as u64, at });
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "checked where a slot is pushed")]
+    fn entry_count(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Puts what a later part found after this.
+    fn append(&mut self, part: Self) -> Result<()> {
+        let entries = self.entry_count();
+        if self.slots.len() + part.slots.len() > u32::MAX as usize {
+            return Err(Error::new(ErrorCode::InvalidArgument, "more entries than 4 billion"));
+        }
+        let names = self.names.len();
+        self.slots.reserve_exact(part.slots.len());
+        if part.names.len() == 0 {
+            self.slots.extend_from_slice(&part.slots);
+        } else {
+            self.names.append(&part.names);
+            self.slots.extend(part.slots.into_iter().map(|mut slot| {
+                slot.shift_names(names);
+                slot
+            }));
+        }
+        let lines = self.line_count;
+        for (entry, line) in part.lines.0 {
+            self.lines.push(entries + entry, lines + line);
+        }
+        self.others
+            .extend(part.others.into_iter().map(|other| Other { line: other.line + lines, at: other.at + entries, ..other }));
+        self.labels
+            .extend(part.labels.into_iter().map(|event| LabelEvent { entry: event.entry + entries, ..event }));
+        self.usage += part.usage;
+        for cost in part.costs {
+            self.usage.cost += cost;
+        }
+        self.line_count += part.line_count;
+        Ok(())
+    }
+}
+
+/// Takes in the values of one line.
+struct LineReader<'a> {
+    scan: &'a mut Scan,
+    /// The buffer up to the end of the line.
+    bytes: &'a [u8],
+    start: usize,
+    /// Of the buffer in the source.
+    offset: u64,
+    /// The line has its newline.
+    whole: bool,
+    /// Of the object just read.
+    facts: Option<Facts>,
+    values: usize,
+    too_many: bool,
+}
+
+impl OnValue for LineReader<'_> {
+    #[inline]
+    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize, unicode_escapes: bool) -> Option<usize> {
+        let (facts, end) = Facts::read(cursor, at, unicode_escapes)?;
+        self.facts = Some(facts);
+        Some(end)
+    }
+
+    #[inline]
+    fn value(&mut self, start: usize, end: usize) {
+        self.values += 1;
+        let offset = self.offset + start as u64;
+        let Some((facts, type_name)) = self.facts.take().and_then(|facts| {
+            let name = facts.type_name.text(self.bytes)?;
+            Some((facts, name))
+        }) else {
+            self.scan.other(OtherKind::Value, offset, end - start);
+            return;
+        };
+        let other = match &*type_name {
+            b"session" => Some(OtherKind::Session { has_id: matches!(facts.id, Field::Text { .. }) }),
+            b"title" if self.is_title_slot(start, end) => Some(OtherKind::TitleSlot),
+            _ => None,
+        };
+        match other {
+            Some(kind) => self.scan.other(kind, offset, end - start),
+            None => self.entry(&facts, EntryKind::from_bytes(&type_name), offset, end - start),
+        }
+    }
+}
+
+impl LineReader<'_> {
+    fn is_title_slot(&self, start: usize, end: usize) -> bool {
+        let line = self.bytes.len() - self.start + usize::from(self.whole);
+        line == TitleSlot::LEN && TitleSlot::read(Json::new(&self.bytes[start..end])).is_some()
+    }
+
+    #[inline]
+    fn entry(&mut self, facts: &Facts, kind: EntryKind, offset: u64, len: usize) {
+        let index = self.scan.entry_count();
+        let Ok(len) = u32::try_from(len) else {
+            self.scan.other(OtherKind::Invalid, offset, len);
+            return;
+        };
+        if index == u32::MAX {
+            self.too_many = true;
+            return;
+        }
+        let role = if kind == EntryKind::Message { facts.message.role(self.bytes) } else { Role::Other };
+        let mut slot = Slot::new(offset, len, kind, role);
+        if let Some(time) = self.time(facts.timestamp) {
+            slot.time = time;
+        }
+        if let Some(id) = facts.id.text(self.bytes) {
+            slot.set_id(match hex_id(&id) {
+                Some(hex) => Id::Hex(hex),
+                None => Id::Name(self.scan.names.push(&id)),
+            });
+        }
+        if let Some(parent) = facts.parent.text(self.bytes)
+            && !parent.is_empty()
+        {
+            let before = self.scan.slots.last().and_then(Slot::id);
+            slot.set_parent(Parent::Id(match (hex_id(&parent), before) {
+                (Some(hex), _) => Id::Hex(hex),
+                (None, Some(Id::Name(name))) if self.scan.names.get(name) == &*parent => Id::Name(name),
+                (None, _) => Id::Name(self.scan.names.push(&parent)),
+            }));
+        }
+        if facts.blob_reference {
+            slot.mark_blob_reference();
+        }
+        if kind == EntryKind::Message {
+            if facts.message.has_provider_payload {
+                slot.mark_provider_payload();
+            }
+            if let Some(mut usage) = facts.message.usage(self.bytes) {
+                if self.scan.collect_costs {
+                    self.scan.costs.push(usage.cost);
+                    usage.cost = 0.0;
+                }
+                self.scan.usage += usage;
+            }
+        } else if kind == EntryKind::Label
+            && let Some(target) = facts.target.text(self.bytes)
+        {
+            let string = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+            let label = facts.label.text(self.bytes).filter(|label| !label.is_empty()).map(|label| string(&label));
+            self.scan.labels.push(LabelEvent { entry: index, target: string(&target), label });
+        }
+        let line = self.scan.line_count;
+        self.scan.lines.push(index, line);
+        self.scan.slots.push(slot);
+    }
+
+    #[inline]
+    fn time(&self, field: Field) -> Option<i64> {
+        match field {
+            Field::Text { .. } => time::parse(&field.text(self.bytes)?),
+            Field::Other { start, end } => crate::entry::time_ms(Json::new(&self.bytes[start..end])),
+            Field::Absent => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;

@@ -1,0 +1,5 @@
+//! The only place with file I/O.
+
+mod source;
+
+pub(crate) use source::{Source, Window};

@@ -1,0 +1,139 @@
+//! Where a session's bytes are read from: a file by position, or bytes in memory.
+
+use crate::error::{Error, ErrorCode, Result};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes that can be read at any position and do not change up to `len`. A file that is replaced
+/// by a rename stays readable; one that grows is read up to the length it had.
+#[derive(Debug)]
+pub(crate) enum Source {
+    File { file: File, path: PathBuf, len: u64 },
+    Bytes(Vec<u8>),
+}
+
+impl Source {
+    /// Opens the file at `path` for reading only. A pipe or another file without positions is
+    /// read to its end.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let failed = |error| Error::io(error, "cannot open the session", path);
+        // Asked before opening: a folder opens on Unix and a pipe blocks.
+        let metadata = std::fs::metadata(path).map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(Error::new(ErrorCode::IsADirectory, "this is a folder, not a session file").at(path));
+        }
+        let mut file = File::open(path).map_err(failed)?;
+        let metadata = file.metadata().map_err(failed)?;
+        if metadata.is_file() {
+            return Ok(Self::File { file, path: path.to_owned(), len: metadata.len() });
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(|error| Error::io(error, "cannot read the session", path))?;
+        Ok(Self::Bytes(bytes))
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::File { len, .. } => *len,
+            Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Fills `buf` with the bytes from `offset` on.
+    pub(crate) fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        match self {
+            Self::File { file, path, .. } => read_exact_at(file, buf, offset).map_err(|error| {
+                if error.kind() == io::ErrorKind::UnexpectedEof {
+                    Error::new(ErrorCode::FileChanged, "the file was cut short while it was open").at(path)
+                } else {
+                    Error::io(error, "cannot read the session", path)
+                }
+            }),
+            Self::Bytes(bytes) => {
+                let from = offset as usize;
+                buf.copy_from_slice(&bytes[from..from + buf.len()]);
+                Ok(())
+            }
+        }
+    }
+
+    /// The `len` bytes from `offset` on.
+    pub(crate) fn read(&self, offset: u64, len: usize) -> Result<Cow<'_, [u8]>> {
+        if let Self::Bytes(bytes) = self {
+            let from = offset as usize;
+            return Ok(Cow::Borrowed(&bytes[from..from + len]));
+        }
+        let mut buf = vec![0; len];
+        self.read_exact_at(&mut buf, offset)?;
+        Ok(Cow::Owned(buf))
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buf.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buf, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                buf = &mut buf[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads spans of a source that lie near each other with few system calls: one read fetches the
+/// span and what follows it.
+pub(crate) struct Window<'s> {
+    source: &'s Source,
+    buf: Vec<u8>,
+    offset: u64,
+    read_ahead: usize,
+}
+
+impl<'s> Window<'s> {
+    const LARGEST_READ_AHEAD: usize = 256 << 10;
+
+    pub(crate) fn new(source: &'s Source) -> Self {
+        Self { source, buf: Vec::new(), offset: 0, read_ahead: 4 << 10 }
+    }
+
+    /// The `len` bytes from `offset` on.
+    pub(crate) fn get(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
+        if let Source::Bytes(bytes) = self.source {
+            let from = offset as usize;
+            return Ok(&bytes[from..from + len]);
+        }
+        let end = offset + len as u64;
+        if offset < self.offset || end > self.offset + self.buf.len() as u64 {
+            // Going forwards, read more each time; a jump starts small again.
+            let near = offset >= self.offset && offset - self.offset <= (self.buf.len() + self.read_ahead) as u64;
+            self.read_ahead = if near { (self.read_ahead * 2).min(Self::LARGEST_READ_AHEAD) } else { 4 << 10 };
+            let want = (len.max(self.read_ahead) as u64).min(self.source.len().saturating_sub(offset));
+            self.buf.clear();
+            self.buf.resize(want as usize, 0);
+            self.offset = offset;
+            if let Err(error) = self.source.read_exact_at(&mut self.buf, offset) {
+                self.buf.clear();
+                return Err(error);
+            }
+        }
+        let from = (offset - self.offset) as usize;
+        match self.buf.get(from..from + len) {
+            Some(bytes) => Ok(bytes),
+            None => Err(Error::new(ErrorCode::InvalidArgument, "a span past the end of the session")),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "source_tests.rs"]
+mod tests;

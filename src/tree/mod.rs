@@ -1,0 +1,213 @@
+//! The tree over the index: who hangs on whom, labels, leaves, walks. No text is read here.
+//!
+//! One node an id: the last line of an id counts, at the place of its first (R49). A reference to
+//! an id is resolved to the index of that line once, so a walk is a chase through an array.
+
+mod ancestry;
+mod children;
+mod cycles;
+mod labels;
+mod slot;
+mod walk;
+
+pub(crate) use ancestry::Ancestry;
+use children::Children;
+use labels::Labels;
+pub(crate) use slot::{Id, Names, Parent, Slot, hex_id};
+
+use crate::entry::Usage;
+use crate::load::Scan;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::sync::OnceLock;
+
+/// The index of a session, and what is derived from it at once.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    slots: Vec<Slot>,
+    names: Names,
+    by_id: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// For an id on several lines: the index of its last line to that of its first.
+    first_lines: HashMap<u32, u32>,
+    leaf: Option<u32>,
+    labels: Labels,
+    /// Of every line; the caller makes it anew when there are duplicate ids.
+    usage: Usage,
+    /// Some parent comes after its child, or is the child: there may be cycles.
+    forward: bool,
+    children: OnceLock<Children>,
+}
+
+impl Tree {
+    /// Builds the tree over what a scan found.
+    pub(crate) fn build(scan: &mut Scan) -> Self {
+        let slots = std::mem::take(&mut scan.slots);
+        let mut tree = Self {
+            by_id: HashTable::with_capacity(slots.len()),
+            slots,
+            names: std::mem::take(&mut scan.names),
+            hasher: DefaultHashBuilder::default(),
+            first_lines: HashMap::new(),
+            leaf: None,
+            labels: Labels::default(),
+            usage: scan.usage,
+            forward: false,
+            children: OnceLock::new(),
+        };
+        for index in 0..tree.count() {
+            tree.insert(index);
+        }
+        for index in 0..tree.count() {
+            tree.resolve(index);
+        }
+        if tree.forward {
+            tree.mark_cycles();
+        }
+        for event in std::mem::take(&mut scan.labels) {
+            if !tree.slot(event.entry).is_superseded() {
+                tree.labels.apply(event.target, event.label);
+            }
+        }
+        tree
+    }
+
+    /// Entries, in file order, are `0..count`.
+    #[allow(clippy::cast_possible_truncation, reason = "the loader counts entries in u32")]
+    pub(crate) fn count(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    pub(crate) fn slot(&self, index: u32) -> &Slot {
+        &self.slots[index as usize]
+    }
+
+    /// The last entry with an id (R17).
+    pub(crate) fn leaf(&self) -> Option<u32> {
+        self.leaf
+    }
+
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    pub(crate) fn set_usage(&mut self, usage: Usage) {
+        self.usage = usage;
+    }
+
+    pub(crate) fn has_duplicates(&self) -> bool {
+        !self.first_lines.is_empty()
+    }
+
+    /// The entry of an id: its last line.
+    pub(crate) fn find(&self, id: &[u8]) -> Option<u32> {
+        match hex_id(id) {
+            Some(hex) => self.lookup(Id::Hex(hex)),
+            None => self
+                .by_id
+                .find(self.hash_name(id), |&index| match self.slot(index).id() {
+                    Some(Id::Name(name)) => self.names.get(name) == id,
+                    _ => false,
+                })
+                .copied(),
+        }
+    }
+
+    /// The id of an entry, as text.
+    pub(crate) fn id(&self, index: u32) -> Option<Cow<'_, str>> {
+        Some(self.id_text(self.slot(index).id()?))
+    }
+
+    pub(crate) fn id_text(&self, id: Id) -> Cow<'_, str> {
+        match id {
+            Id::Hex(hex) => Cow::Owned(format!("{hex:08x}")),
+            Id::Name(name) => String::from_utf8_lossy(self.names.get(name)),
+        }
+    }
+
+    /// The place of a node in the order of the tree: the index of its id's first line.
+    pub(crate) fn first_line(&self, index: u32) -> u32 {
+        self.first_lines.get(&index).copied().unwrap_or(index)
+    }
+
+    /// The nodes, in the order of the tree.
+    pub(crate) fn nodes(&self) -> Vec<u32> {
+        let mut nodes: Vec<u32> = (0..self.count()).filter(|&index| self.slot(index).is_node()).collect();
+        if self.has_duplicates() {
+            nodes.sort_by_key(|&index| self.first_line(index));
+        }
+        nodes
+    }
+
+    fn hash_name(&self, name: &[u8]) -> u64 {
+        self.hasher.hash_one(name)
+    }
+
+    fn hash(&self, id: Id) -> u64 {
+        match id {
+            Id::Hex(hex) => self.hasher.hash_one(hex),
+            Id::Name(name) => self.hash_name(self.names.get(name)),
+        }
+    }
+
+    fn same(&self, a: Id, b: Id) -> bool {
+        match (a, b) {
+            (Id::Hex(a), Id::Hex(b)) => a == b,
+            (Id::Name(a), Id::Name(b)) => a == b || self.names.get(a) == self.names.get(b),
+            _ => false,
+        }
+    }
+
+    /// The entry of an id.
+    pub(crate) fn lookup(&self, id: Id) -> Option<u32> {
+        self.by_id
+            .find(self.hash(id), |&index| self.slot(index).id().is_some_and(|other| self.same(id, other)))
+            .copied()
+    }
+
+    /// Makes `index` the entry of its id, and the leaf.
+    fn insert(&mut self, index: u32) {
+        let Some(id) = self.slot(index).id() else { return };
+        self.leaf = Some(index);
+        let hash = self.hash(id);
+        let mut by_id = std::mem::take(&mut self.by_id);
+        let same = by_id.find_mut(hash, |&other| self.slot(other).id().is_some_and(|other| self.same(id, other)));
+        if let Some(entry) = same {
+            let before = std::mem::replace(entry, index);
+            self.slots[before as usize].supersede();
+            let first = self.first_lines.remove(&before).unwrap_or(before);
+            self.first_lines.insert(index, first);
+        } else {
+            by_id.insert_unique(hash, index, |&other| match self.slot(other).id() {
+                Some(id) => self.hash(id),
+                None => 0,
+            });
+        }
+        self.by_id = by_id;
+    }
+
+    /// Turns the parent's id into the parent's index, when there is such an entry.
+    fn resolve(&mut self, index: u32) {
+        let Parent::Id(id) = self.slot(index).parent() else { return };
+        if !self.slot(index).is_node() {
+            return;
+        }
+        let before = index.checked_sub(1).filter(|&before| {
+            let slot = self.slot(before);
+            slot.is_node() && slot.id().is_some_and(|other| self.same(id, other))
+        });
+        if let Some(parent) = before.or_else(|| self.lookup(id)) {
+            self.forward |= parent >= index;
+            self.slots[index as usize].set_parent(Parent::Entry(parent));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

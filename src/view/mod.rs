@@ -1,0 +1,323 @@
+//! A session that is only read.
+
+mod entry;
+mod report;
+mod texts;
+
+pub use entry::EntryRef;
+
+use crate::blob::{BlobHash, BlobStore};
+use crate::context::{self, SessionContext};
+use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, Usage};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::Json;
+use crate::load::{self, LineNumbers, Other, OtherKind};
+use crate::migrate::Migration;
+use crate::paths;
+use crate::storage::Source;
+use crate::tree::Tree;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+/// A session read from a file, from bytes or from a reader: no lock is taken, nothing is written,
+/// an older version is migrated in memory only.
+///
+/// Opening scans the file once and keeps an index of it; the text of an entry is read when it is
+/// asked for. A file may grow meanwhile, or be replaced by a rename: the view stays what it was.
+/// When it is cut short, reading what is gone is an error of code
+/// [`FileChanged`](ErrorCode::FileChanged).
+///
+/// A view can be shared between threads.
+#[derive(Debug)]
+pub struct SessionView {
+    source: Source,
+    path: Option<PathBuf>,
+    header: Header,
+    title_slot: Option<TitleSlot>,
+    tree: Tree,
+    migration: Option<Migration>,
+    others: Vec<Other>,
+    lines: LineNumbers,
+    blobs: Option<BlobStore>,
+    damaged_blobs: Mutex<BTreeSet<(u64, BlobHash)>>,
+}
+
+/// How a [`SessionView`] is opened.
+#[derive(Clone, Debug, Default)]
+pub struct ViewOptions {
+    blobs: Option<PathBuf>,
+    threads: Option<NonZero<usize>>,
+}
+
+/// From where a context is built (R23).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Leaf<'a> {
+    /// From the last entry of the session.
+    #[default]
+    Last,
+    /// From the entry of this id.
+    Id(&'a str),
+    /// From before the first entry: an empty context.
+    Before,
+}
+
+impl ViewOptions {
+    /// The default options: blobs from the folder `blobs` beside the folder `sessions` that the
+    /// file lies in, as many threads as fit the file and the machine.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The folder blobs are read from.
+    #[must_use]
+    pub fn blobs(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.blobs = Some(dir.into());
+        self
+    }
+
+    /// How many threads may scan. A file below a few megabytes is scanned by one in any case.
+    #[must_use]
+    pub fn threads(mut self, most: NonZero<usize>) -> Self {
+        self.threads = Some(most);
+        self
+    }
+
+    /// Opens the session at `path`.
+    ///
+    /// # Errors
+    /// `NOT_FOUND`, `IS_A_DIRECTORY`, `PERMISSION_DENIED` or `IO` when it cannot be read,
+    /// `NOT_A_SESSION` when no line of it is a session header (R15).
+    pub fn open(self, path: impl AsRef<Path>) -> Result<SessionView> {
+        let path = path.as_ref();
+        let source = Source::open(path)?;
+        self.read(source, Some(path))
+    }
+
+    /// Takes the session's bytes.
+    ///
+    /// # Errors
+    /// `NOT_A_SESSION` when no line is a session header.
+    pub fn read_bytes(self, bytes: impl Into<Vec<u8>>) -> Result<SessionView> {
+        self.read(Source::Bytes(bytes.into()), None)
+    }
+
+    /// Reads the session's bytes to their end.
+    ///
+    /// # Errors
+    /// `IO` when reading fails, `NOT_A_SESSION` when no line is a session header.
+    pub fn read_from(self, mut reader: impl Read) -> Result<SessionView> {
+        let mut bytes = Vec::new();
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|error| Error::io(error, "cannot read the session", Path::new("<reader>")))?;
+        self.read_bytes(bytes)
+    }
+
+    fn read(self, source: Source, path: Option<&Path>) -> Result<SessionView> {
+        let named = |error: Error| match path {
+            Some(path) if error.path().is_none() => error.at(path),
+            _ => error,
+        };
+        let mut scan = load::scan(&source, self.threads).map_err(named)?;
+        let is_header = |other: &&Other| other.kind == OtherKind::Session { has_id: true };
+        let Some(header_at) = scan.others.iter().find(is_header).copied() else {
+            return Err(named(not_a_session(&source, &scan.others)));
+        };
+        let text = source.read(header_at.offset, header_at.len as usize)?.into_owned();
+        let Some(header) = Header::read(text) else {
+            return Err(named(not_a_session(&source, &scan.others)));
+        };
+        let title_slot = match scan.others.iter().find(|other| other.kind == OtherKind::TitleSlot) {
+            Some(slot) => TitleSlot::read(Json::new(&source.read(slot.offset, slot.len as usize)?)),
+            None => None,
+        };
+        let migration = Migration::prepare(&mut scan, &header_at, &header.id, header.version);
+        let tree = Tree::build(&mut scan);
+        let blobs = self.blobs.or_else(|| path.and_then(paths::blobs_beside)).map(BlobStore::new);
+        let mut view = SessionView {
+            source,
+            path: path.map(Path::to_owned),
+            header,
+            title_slot,
+            tree,
+            migration,
+            others: scan.others,
+            lines: scan.lines,
+            blobs,
+            damaged_blobs: Mutex::default(),
+        };
+        if view.tree.has_duplicates() {
+            let usage = view.usage_of_nodes()?;
+            view.tree.set_usage(usage);
+        }
+        Ok(view)
+    }
+}
+
+fn not_a_session(source: &Source, others: &[Other]) -> Error {
+    let message = match others.first() {
+        _ if source.len() == 0 => "not a session: the file is empty",
+        Some(Other { line: 1, kind: OtherKind::Session { has_id: false }, .. }) => {
+            "not a session: the header has no string id"
+        }
+        Some(Other { line: 1, kind: OtherKind::Invalid | OtherKind::Torn, .. }) => "not a session: the line is not JSON",
+        _ => "not a session: no line is a session header",
+    };
+    let error = Error::new(ErrorCode::NotASession, message);
+    if source.len() == 0 { error } else { error.at_line(1) }
+}
+
+impl SessionView {
+    /// Opens the session at `path` with the default [`ViewOptions`].
+    ///
+    /// # Errors
+    /// As [`ViewOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        ViewOptions::new().open(path)
+    }
+
+    /// Where the session was opened; `None` for bytes and readers.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The header line as stored.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The title: that of the title slot when there is one, else the header's. An empty one is
+    /// none (R48).
+    #[must_use]
+    pub fn title(&self) -> Option<&str> {
+        let title = match &self.title_slot {
+            Some(slot) => Some(slot.title.as_str()),
+            None => self.header.title.as_deref(),
+        };
+        title.filter(|title| !title.is_empty())
+    }
+
+    /// Who gave the title, `auto` or `user`; from where the title is from.
+    #[must_use]
+    pub fn title_source(&self) -> Option<&str> {
+        match &self.title_slot {
+            Some(slot) => slot.source.as_deref().filter(|_| !slot.title.is_empty()),
+            None => self.header.title_source.as_deref(),
+        }
+    }
+
+    /// The file is of an older version and was migrated in memory (R10).
+    #[must_use]
+    pub fn is_migrated(&self) -> bool {
+        self.migration.is_some()
+    }
+
+    /// The bytes of the session.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "a session is never empty")]
+    pub fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    /// All entries, in the order of the file (R22).
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = EntryRef<'_>> + DoubleEndedIterator {
+        self.refs(0..self.tree.count())
+    }
+
+    /// The entry of an id: its last line (R49).
+    #[must_use]
+    pub fn entry(&self, id: &str) -> Option<EntryRef<'_>> {
+        self.tree.find(id.as_bytes()).map(|index| self.entry_ref(index))
+    }
+
+    /// The last entry with an id: where an agent would go on (R17).
+    #[must_use]
+    pub fn leaf(&self) -> Option<EntryRef<'_>> {
+        self.tree.leaf().map(|index| self.entry_ref(index))
+    }
+
+    /// The entries without children: the end of every branch, in the order of the file.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<EntryRef<'_>> {
+        self.refs(self.tree.leaves()).collect()
+    }
+
+    /// The entries that hang on none, in the order of the file.
+    #[must_use]
+    pub fn roots(&self) -> Vec<EntryRef<'_>> {
+        self.refs(self.tree.roots().iter().copied()).collect()
+    }
+
+    /// The path from the root to an entry (R24).
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND` when no entry has the id.
+    pub fn branch(&self, id: &str) -> Result<Vec<EntryRef<'_>>> {
+        Ok(self.refs(self.tree.path(self.index_of(id)?)).collect())
+    }
+
+    /// The label of an entry.
+    #[must_use]
+    pub fn label(&self, id: &str) -> Option<&str> {
+        self.tree.labels().get(id)
+    }
+
+    /// All labels in force: the id of the entry, the label.
+    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.tree.labels().iter()
+    }
+
+    /// The sums over the messages of all branches.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.tree.usage()
+    }
+
+    /// What the model would be sent (R23-R27).
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND` when no entry has the id; an error of reading.
+    pub fn context(&self, leaf: Leaf<'_>) -> Result<SessionContext> {
+        let index = match leaf {
+            Leaf::Before => None,
+            Leaf::Last => self.tree.leaf(),
+            Leaf::Id(id) => Some(self.index_of(id)?),
+        };
+        match index {
+            Some(index) => context::build(&self.tree, index, &mut self.texts()),
+            None => Ok(SessionContext::default()),
+        }
+    }
+
+    fn index_of(&self, id: &str) -> Result<u32> {
+        self.tree.find(id.as_bytes()).ok_or_else(|| {
+            let error = Error::entry_not_found(id);
+            match &self.path {
+                Some(path) => error.at(path),
+                None => error,
+            }
+        })
+    }
+
+    fn entry_ref(&self, index: u32) -> EntryRef<'_> {
+        EntryRef { view: self, index }
+    }
+
+    fn refs<'v, I: IntoIterator<Item = u32>>(
+        &'v self,
+        indices: I,
+    ) -> std::iter::Map<I::IntoIter, impl FnMut(u32) -> EntryRef<'v>> {
+        indices.into_iter().map(|index| self.entry_ref(index))
+    }
+
+    /// The version of the file is one this library knows.
+    fn newer_version(&self) -> Option<u32> {
+        (self.header.version > CURRENT_SESSION_VERSION).then_some(self.header.version)
+    }
+}

@@ -1,0 +1,126 @@
+//! The text of a view's entries.
+
+use super::SessionView;
+use crate::blob::{Blob, BlobStore, references};
+use crate::context::Texts;
+use crate::entry::{EntryKind, Facts, Role, Usage};
+use crate::error::Result;
+use crate::json::cursor::{Cursor, Valid};
+use crate::json::{Edit, Json, Object, apply};
+use crate::storage::Window;
+use std::borrow::Cow;
+
+/// Reads entries one after another through one window.
+pub(super) struct ViewTexts<'v> {
+    view: &'v SessionView,
+    window: Window<'v>,
+}
+
+impl SessionView {
+    pub(super) fn texts(&self) -> ViewTexts<'_> {
+        ViewTexts { view: self, window: Window::new(&self.source) }
+    }
+
+    pub(super) fn stored_text(&self, index: u32) -> Result<Cow<'_, [u8]>> {
+        let slot = self.tree.slot(index);
+        let text = self.source.read(slot.offset, slot.len as usize)?;
+        Ok(self.migrated(index, text))
+    }
+
+    fn migrated<'t>(&self, index: u32, text: Cow<'t, [u8]>) -> Cow<'t, [u8]> {
+        match &self.migration {
+            Some(migration) => migration.entry(&self.tree, index, text),
+            None => text,
+        }
+    }
+
+    /// The usage of the lines that count when some ids stand on several (R49).
+    pub(super) fn usage_of_nodes(&self) -> Result<Usage> {
+        let mut sum = Usage::default();
+        let mut texts = self.texts();
+        for index in 0..self.tree.count() {
+            let slot = self.tree.slot(index);
+            if slot.is_superseded() || !matches!(slot.role, Role::Assistant | Role::ToolResult) {
+                continue;
+            }
+            let text = texts.stored(index)?;
+            if let Some((facts, _)) = Facts::read(&mut Cursor::new(&text, Valid), 0, true)
+                && let Some(usage) = facts.message.usage(&text)
+            {
+                sum += usage;
+            }
+        }
+        Ok(sum)
+    }
+}
+
+impl Texts for ViewTexts<'_> {
+    fn stored(&mut self, index: u32) -> Result<Cow<'_, [u8]>> {
+        let slot = self.view.tree.slot(index);
+        let text = self.window.get(slot.offset, slot.len as usize)?;
+        Ok(self.view.migrated(index, Cow::Borrowed(text)))
+    }
+
+    fn loaded(&mut self, index: u32) -> Result<Cow<'_, [u8]>> {
+        let view = self.view;
+        let slot = view.tree.slot(index);
+        let text = self.stored(index)?;
+        let mut edits = Vec::new();
+        if slot.kind == EntryKind::Message && slot.role == Role::Assistant && slot.has_provider_payload() {
+            drop_provider_payload(&text, &mut edits);
+        }
+        if let Some(blobs) = view.blobs.as_ref().filter(|_| slot.has_blob_reference()) {
+            view.resolve(blobs, index, &text, &mut edits)?;
+        }
+        Ok(if edits.is_empty() { text } else { Cow::Owned(apply(&text, edits)) })
+    }
+}
+
+impl SessionView {
+    /// Puts blobs in place of references. Those that are missing or damaged stay (R51).
+    fn resolve(&self, blobs: &BlobStore, index: u32, text: &[u8], edits: &mut Vec<Edit>) -> Result<()> {
+        let dropped: Vec<_> = edits.iter().map(|edit| edit.range.clone()).collect();
+        for reference in references(text) {
+            if dropped.iter().any(|range| range.contains(&reference.span.start)) {
+                continue;
+            }
+            match blobs.get(&reference.hash)? {
+                Blob::Found(bytes) => edits.push(reference.resolve(&bytes)),
+                Blob::Missing => {}
+                Blob::Damaged => {
+                    self.damaged_blobs.lock().insert((self.lines.of(index), reference.hash));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An assistant message whose payload is a provider's own history loses it, and the signatures of
+/// its thinking blocks: both belong to a connection that is gone.
+fn drop_provider_payload(text: &[u8], edits: &mut Vec<Edit>) {
+    let Some(message) = Object::read(text, 0).get("message") else { return };
+    let mut object = Object::read(text, message.start);
+    let at = |span: std::ops::Range<usize>| Json::new(&text[span]);
+    let is_history = object
+        .get("providerPayload")
+        .and_then(|span| at(span).get_str("type"))
+        .is_some_and(|name| name == "openaiResponsesHistory");
+    if !is_history {
+        return;
+    }
+    object.remove("providerPayload");
+    if let Some(content) = object.get("content") {
+        let mut cursor = Cursor::new(text, Valid);
+        cursor.array(content.start, |cursor, at| {
+            let end = cursor.value(at)?;
+            if Json::new(&text[at..end]).get_str("type").is_some_and(|name| name == "thinking") {
+                let mut block = Object::read(text, at);
+                block.remove("thinkingSignature");
+                block.into_edits(edits);
+            }
+            Some(end)
+        });
+    }
+    object.into_edits(edits);
+}
