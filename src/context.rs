@@ -230,7 +230,8 @@ fn state(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut Sessio
     let is_default = |(_, role, _): &&(usize, String, String)| role == "default";
     let first = models.iter().find(is_default).map_or(path.len(), |model| model.0);
     let last = models.iter().rev().find(is_default).map_or(0, |model| model.0);
-    let mut named = |at: usize| assistant_model(tree, path[at], texts).map(|model| Some((at, "default".to_owned(), model?)));
+    let mut named =
+        |at: usize| assistant_model(tree, path[at], texts).map(|model| Some((at, "default".to_owned(), model?)));
     for at in 0..first {
         if let Some(model) = named(at)? {
             models.push(model);

@@ -29,6 +29,7 @@
 
 mod blob;
 mod context;
+mod discovery;
 mod entry;
 mod error;
 mod json;
@@ -40,11 +41,16 @@ mod storage;
 mod tree;
 mod view;
 
+#[doc(hidden)]
+pub mod internals;
+
 pub use blob::{Blob, BlobHash, BlobStore};
 pub use context::SessionContext;
+pub use discovery::{newest_session, sessions_by_prefix};
 pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};
 pub use json::{Json, JsonKind};
+pub use paths::session_roots;
 pub use report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
 };

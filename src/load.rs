@@ -133,9 +133,9 @@ fn line_start(source: &Source, from: u64) -> Result<u64> {
 /// Scans the lines of `range`, which starts and ends with a line.
 fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result<Scan> {
     let mut part = Scan { collect_costs, ..Scan::default() };
-    let mut scanner = Scanner::new();
+    let mut reader = (Scanner::new(), Facts::default());
     if let Source::Bytes(bytes) = source {
-        part.piece(&mut scanner, &bytes[range.start as usize..range.end as usize], range.start, true)?;
+        part.piece(&mut reader, &bytes[range.start as usize..range.end as usize], range.start, true)?;
         return Ok(part);
     }
     let mut buf = vec![0; READ.min((range.end - range.start) as usize)];
@@ -154,7 +154,7 @@ fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result
         let ends = left == read as u64;
         // Nothing to do before the line that fills the buffer has an end.
         if ends || memchr::memrchr(b'\n', &buf[have - read..have]).is_some() {
-            let done = part.piece(&mut scanner, &buf[..have], offset, ends)?;
+            let done = part.piece(&mut reader, &buf[..have], offset, ends)?;
             buf.copy_within(done..have, 0);
             have -= done;
             offset += done as u64;
@@ -168,7 +168,8 @@ fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result
 impl Scan {
     /// Scans the lines of `buf`, whose first byte is at `offset` of the source; the last line
     /// only when it is whole or the source `ends` there. Gives the bytes done with.
-    fn piece(&mut self, scanner: &mut Scanner, buf: &[u8], offset: u64, ends: bool) -> Result<usize> {
+    fn piece(&mut self, reader: &mut (Scanner, Facts), buf: &[u8], offset: u64, ends: bool) -> Result<usize> {
+        let (scanner, facts) = reader;
         let mut start = 0;
         while start < buf.len() {
             let line = scanner.line(buf, start);
@@ -178,16 +179,33 @@ impl Scan {
             }
             let end = line.end;
             self.line_count += 1;
-            self.line(buf, line, start, offset, whole)?;
+            self.line(buf, line, facts, start, offset, whole)?;
             start = end + 1;
         }
         Ok(start.min(buf.len()))
     }
 
-    fn line(&mut self, buf: &[u8], line: Line<'_>, start: usize, offset: u64, whole: bool) -> Result<()> {
+    fn line(
+        &mut self,
+        buf: &[u8],
+        line: Line<'_>,
+        facts: &mut Facts,
+        start: usize,
+        offset: u64,
+        whole: bool,
+    ) -> Result<()> {
         let end = line.end;
-        let mut reader =
-            LineReader { scan: self, bytes: &buf[..end], start, offset, whole, facts: None, values: 0, too_many: false };
+        let mut reader = LineReader {
+            scan: self,
+            bytes: &buf[..end],
+            start,
+            offset,
+            whole,
+            facts,
+            is_object: false,
+            values: 0,
+            too_many: false,
+        };
         let stop = line.values(&mut reader);
         let (values, too_many) = (reader.values, reader.too_many);
         if too_many {
@@ -239,10 +257,12 @@ impl Scan {
         for (entry, line) in part.lines.0 {
             self.lines.push(entries + entry, lines + line);
         }
-        self.others
-            .extend(part.others.into_iter().map(|other| Other { line: other.line + lines, at: other.at + entries, ..other }));
-        self.labels
-            .extend(part.labels.into_iter().map(|event| LabelEvent { entry: event.entry + entries, ..event }));
+        self.others.extend(part.others.into_iter().map(|other| Other {
+            line: other.line + lines,
+            at: other.at + entries,
+            ..other
+        }));
+        self.labels.extend(part.labels.into_iter().map(|event| LabelEvent { entry: event.entry + entries, ..event }));
         self.usage += part.usage;
         for cost in part.costs {
             self.usage.cost += cost;
@@ -263,39 +283,41 @@ struct LineReader<'a> {
     /// The line has its newline.
     whole: bool,
     /// Of the object just read.
-    facts: Option<Facts>,
+    facts: &'a mut Facts,
+    /// `facts` are those of the value that ends now.
+    is_object: bool,
     values: usize,
     too_many: bool,
 }
 
 impl OnValue for LineReader<'_> {
     #[inline]
-    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize, unicode_escapes: bool) -> Option<usize> {
-        let (facts, end) = Facts::read(cursor, at, unicode_escapes)?;
-        self.facts = Some(facts);
-        Some(end)
+    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
+        self.is_object = true;
+        self.facts.read(cursor, at)
     }
 
     #[inline]
     fn value(&mut self, start: usize, end: usize) {
         self.values += 1;
         let offset = self.offset + start as u64;
-        let Some((facts, type_name)) = self.facts.take().and_then(|facts| {
-            let name = facts.type_name.text(self.bytes)?;
-            Some((facts, name))
-        }) else {
+        let type_name = if std::mem::take(&mut self.is_object) { self.facts.type_name } else { Field::Absent };
+        let Some(raw) = type_name.raw(self.bytes) else {
             self.scan.other(OtherKind::Value, offset, end - start);
             return;
         };
-        let other = match &*type_name {
-            b"session" => Some(OtherKind::Session { has_id: matches!(facts.id, Field::Text { .. }) }),
-            b"title" if self.is_title_slot(start, end) => Some(OtherKind::TitleSlot),
-            _ => None,
-        };
-        match other {
-            Some(kind) => self.scan.other(kind, offset, end - start),
-            None => self.entry(&facts, EntryKind::from_bytes(&type_name), offset, end - start),
+        let kind = EntryKind::from_bytes(raw);
+        if kind != EntryKind::Other {
+            self.entry(kind, offset, end - start);
+            return;
         }
+        let other = match type_name.text(self.bytes).as_deref() {
+            Some(b"session") => OtherKind::Session { has_id: matches!(self.facts.id, Field::Text { .. }) },
+            Some(b"title") if self.is_title_slot(start, end) => OtherKind::TitleSlot,
+            Some(name) => return self.entry(EntryKind::from_bytes(name), offset, end - start),
+            None => return,
+        };
+        self.scan.other(other, offset, end - start);
     }
 }
 
@@ -306,7 +328,8 @@ impl LineReader<'_> {
     }
 
     #[inline]
-    fn entry(&mut self, facts: &Facts, kind: EntryKind, offset: u64, len: usize) {
+    fn entry(&mut self, kind: EntryKind, offset: u64, len: usize) {
+        let facts = &*self.facts;
         let index = self.scan.entry_count();
         let Ok(len) = u32::try_from(len) else {
             self.scan.other(OtherKind::Invalid, offset, len);
@@ -318,16 +341,17 @@ impl LineReader<'_> {
         }
         let role = if kind == EntryKind::Message { facts.message.role(self.bytes) } else { Role::Other };
         let mut slot = Slot::new(offset, len, kind, role);
-        if let Some(time) = self.time(facts.timestamp) {
+        if let Some(time) = time_of(self.bytes, facts.timestamp) {
             slot.time = time;
         }
-        if let Some(id) = facts.id.text(self.bytes) {
-            slot.set_id(match hex_id(&id) {
-                Some(hex) => Id::Hex(hex),
-                None => Id::Name(self.scan.names.push(&id)),
-            });
+        if let Some(hex) = facts.id.raw(self.bytes).and_then(hex_id) {
+            slot.set_id(Id::Hex(hex));
+        } else if let Some(id) = facts.id.text(self.bytes) {
+            slot.set_id(hex_id(&id).map_or_else(|| Id::Name(self.scan.names.push(&id)), Id::Hex));
         }
-        if let Some(parent) = facts.parent.text(self.bytes)
+        if let Some(hex) = facts.parent.raw(self.bytes).and_then(hex_id) {
+            slot.set_parent(Parent::Id(Id::Hex(hex)));
+        } else if let Some(parent) = facts.parent.text(self.bytes)
             && !parent.is_empty()
         {
             let before = self.scan.slots.last().and_then(Slot::id);
@@ -362,14 +386,14 @@ impl LineReader<'_> {
         self.scan.lines.push(index, line);
         self.scan.slots.push(slot);
     }
+}
 
-    #[inline]
-    fn time(&self, field: Field) -> Option<i64> {
-        match field {
-            Field::Text { .. } => time::parse(&field.text(self.bytes)?),
-            Field::Other { start, end } => crate::entry::time_ms(Json::new(&self.bytes[start..end])),
-            Field::Absent => None,
-        }
+#[inline]
+fn time_of(bytes: &[u8], field: Field) -> Option<i64> {
+    match field {
+        Field::Text { .. } => field.read(bytes, time::parse),
+        Field::Other { start, end } => crate::entry::time_ms(Json::new(&bytes[start..end])),
+        Field::Absent => None,
     }
 }
 

@@ -101,7 +101,7 @@ impl Migration {
 }
 
 /// The header as the current version writes it.
-#[cfg_attr(not(test), expect(dead_code, reason = "the rewriter writes it"))]
+#[cfg(test)]
 pub(crate) fn header(text: &[u8]) -> Vec<u8> {
     let mut header = Object::read(text, 0);
     header.set("version", CURRENT_SESSION_VERSION.to_string().into_bytes());

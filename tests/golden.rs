@@ -16,7 +16,9 @@ fn fixtures() -> PathBuf {
 fn cases() -> Vec<String> {
     let mut cases: Vec<String> = std::fs::read_dir(fixtures())
         .unwrap()
-        .filter_map(|file| file.unwrap().file_name().into_string().unwrap().strip_suffix(".facts.json").map(str::to_owned))
+        .filter_map(|file| {
+            file.unwrap().file_name().into_string().unwrap().strip_suffix(".facts.json").map(str::to_owned)
+        })
         .collect();
     cases.sort();
     assert!(cases.len() >= 51, "only {} cases found", cases.len());
@@ -73,7 +75,9 @@ fn contexts(case: &str) -> Vec<(Option<String>, String)> {
     }
     contexts
         .into_iter()
-        .map(|(leaf, file)| (leaf, std::fs::read_to_string(fixtures().join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"))))
+        .map(|(leaf, file)| {
+            (leaf, std::fs::read_to_string(fixtures().join(&file)).unwrap_or_else(|e| panic!("{file}: {e}")))
+        })
         .collect()
 }
 
@@ -103,7 +107,8 @@ fn numbers_equal(got: &Value, want: &Value) -> bool {
 fn facts_are_as_written_by_hand() {
     for_each_case(|case| {
         let facts: Value =
-            serde_json::from_str(&std::fs::read_to_string(fixtures().join(format!("{case}.facts.json"))).unwrap()).unwrap();
+            serde_json::from_str(&std::fs::read_to_string(fixtures().join(format!("{case}.facts.json"))).unwrap())
+                .unwrap();
         let view = open(case);
         for (leaf, _) in contexts(case) {
             view.context(leaf.as_deref().map_or(Leaf::Last, Leaf::Id)).map_err(|error| error.to_string())?;
@@ -174,7 +179,11 @@ fn migrated_entries_are_as_written_by_hand() {
             let line = old.line();
             same(&format!("line {line}"), old.text().unwrap().json().text(), new.text().unwrap().json().text())?;
             same(&format!("id on line {line}"), old.id(), new.id())?;
-            same(&format!("parent on line {line}"), old.parent().and_then(|p| p.id()), new.parent().and_then(|p| p.id()))?;
+            same(
+                &format!("parent on line {line}"),
+                old.parent().and_then(|p| p.id()),
+                new.parent().and_then(|p| p.id()),
+            )?;
             same(&format!("role on line {line}"), old.role(), new.role())?;
         }
         Ok(())

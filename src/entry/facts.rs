@@ -1,9 +1,9 @@
 //! The facts the index wants of a value, picked up while the line is scanned.
 
-use super::kind::{EntryKind, Role};
+use super::kind::Role;
 use super::usage::{self, Usage};
 use crate::json::cursor::Strings;
-use crate::json::{Cursor, Key, decode};
+use crate::json::{Cursor, decode};
 use std::borrow::Cow;
 
 /// A string value that begins so may be a blob reference (R51).
@@ -21,10 +21,25 @@ pub(crate) enum Field {
 }
 
 impl Field {
+    /// The bytes of a string value between the quotes, escapes and all.
+    pub(crate) fn raw(self, bytes: &[u8]) -> Option<&[u8]> {
+        let Self::Text { start, end } = self else { return None };
+        Some(&bytes[start..end])
+    }
+
+    /// What `read` makes of a string value: first of its bytes, which is right when it has no
+    /// escapes, then of its characters.
+    pub(crate) fn read<T>(self, bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> Option<T> {
+        let raw = self.raw(bytes)?;
+        read(raw).or_else(|| {
+            memchr::memchr(b'\\', raw)?;
+            read(decode(raw).as_bytes())
+        })
+    }
+
     /// The characters of a string value; borrowed unless the text has escapes.
     pub(crate) fn text<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-        let Self::Text { start, end } = self else { return None };
-        let raw = &bytes[start..end];
+        let raw = self.raw(bytes)?;
         Some(if memchr::memchr(b'\\', raw).is_none() {
             Cow::Borrowed(raw)
         } else {
@@ -59,7 +74,9 @@ pub(crate) struct MessageFacts {
 
 impl MessageFacts {
     pub(crate) fn role(&self, bytes: &[u8]) -> Role {
-        self.role.text(bytes).map_or(Role::Other, |role| Role::from_bytes(&role))
+        self.role
+            .read(bytes, |name| Some(Role::from_bytes(name)).filter(|&role| role != Role::Other))
+            .unwrap_or(Role::Other)
     }
 
     /// What the message adds to the session's usage.
@@ -73,44 +90,37 @@ impl MessageFacts {
 }
 
 impl Facts {
-    /// Reads the object at `at`; gives the facts and the position after it.
-    pub(crate) fn read<S: Strings>(
-        cursor: &mut Cursor<'_, S>,
-        at: usize,
-        unicode_escapes: bool,
-    ) -> Option<(Self, usize)> {
-        let mut facts = Self::default();
-        cursor.watch(BLOB_PREFIX, unicode_escapes);
+    /// Reads the object at `at` in place of what was here; gives the position after it.
+    pub(crate) fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
+        *self = Self::default();
+        let facts = self;
+        cursor.watch(BLOB_PREFIX);
         let end = cursor.object(at, |cursor, key, at| {
-            let field = match &*name(cursor.bytes, key, unicode_escapes) {
+            let field = match &*cursor.name(key) {
                 b"type" => &mut facts.type_name,
                 b"id" => &mut facts.id,
                 b"parentId" => &mut facts.parent,
                 b"timestamp" => &mut facts.timestamp,
                 b"targetId" => &mut facts.target,
                 b"label" => &mut facts.label,
-                b"message" => return facts.message.read(cursor, at, unicode_escapes),
+                b"message" => return facts.message.read(cursor, at),
                 _ => return cursor.value(at),
             };
             take(cursor, at, field)
         })?;
         facts.blob_reference = cursor.marked;
-        Some((facts, end))
-    }
-
-    pub(crate) fn kind(&self, bytes: &[u8]) -> Option<EntryKind> {
-        Some(EntryKind::from_bytes(&self.type_name.text(bytes)?))
+        Some(end)
     }
 }
 
 impl MessageFacts {
-    fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize, unicode_escapes: bool) -> Option<usize> {
+    fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
         *self = Self::default();
         if cursor.bytes.get(at) != Some(&b'{') {
             return cursor.value(at);
         }
         cursor.object(at, |cursor, key, at| {
-            let field = match &*name(cursor.bytes, key, unicode_escapes) {
+            let field = match &*cursor.name(key) {
                 b"role" => &mut self.role,
                 b"toolName" => &mut self.tool,
                 b"usage" => return usage::read(cursor, at, &mut self.usage),
@@ -131,18 +141,12 @@ fn details<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, found: &mut Option
     if cursor.bytes.get(at) != Some(&b'{') {
         return cursor.value(at);
     }
-    cursor.object(at, |cursor, key, at| {
-        if &cursor.bytes[key.start..key.end] == b"usage" { usage::read(cursor, at, found) } else { cursor.value(at) }
-    })
-}
-
-#[inline]
-fn name<'a>(bytes: &'a [u8], key: Key, unicode_escapes: bool) -> Cow<'a, [u8]> {
-    let raw = &bytes[key.start..key.end];
-    if unicode_escapes && memchr::memchr(b'\\', raw).is_some() {
-        return Cow::Owned(decode(raw).into_owned().into_bytes());
-    }
-    Cow::Borrowed(raw)
+    cursor.object(
+        at,
+        |cursor, key, at| {
+            if &*cursor.name(key) == b"usage" { usage::read(cursor, at, found) } else { cursor.value(at) }
+        },
+    )
 }
 
 #[inline]

@@ -17,14 +17,14 @@ macro_rules! names {
             /// The variant of a name as stored.
             #[must_use]
             pub fn from_name(name: &str) -> Self {
-                match name {
-                    $($text => Self::$variant,)+
-                    _ => Self::Other,
-                }
+                Self::from_bytes(name.as_bytes())
             }
 
             pub(crate) fn from_bytes(name: &[u8]) -> Self {
-                std::str::from_utf8(name).map_or(Self::Other, Self::from_name)
+                match name {
+                    $(name if name == $text.as_bytes() => Self::$variant,)+
+                    _ => Self::Other,
+                }
             }
 
             /// The name as stored; `None` for [`Self::Other`].

@@ -1,8 +1,8 @@
 //! Timestamps: ISO 8601 text to milliseconds since 1970 (R4), read as JavaScript's `Date` does.
 
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
-use jiff::Timestamp;
 
 /// Milliseconds since 1970-01-01T00:00Z of the text of a timestamp; `None` when it is no date.
 pub(crate) fn parse(text: &[u8]) -> Option<i64> {
@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn no_dates() {
-        for text in ["", "yesterday", "2026-13-01T00:00:00.000Z", "2026-02-30T00:00:00.000Z", "2026-02-16T10:20:3x.000Z"]
+        for text in
+            ["", "yesterday", "2026-13-01T00:00:00.000Z", "2026-02-30T00:00:00.000Z", "2026-02-16T10:20:3x.000Z"]
         {
             assert_eq!(parse(text.as_bytes()), None, "{text}");
         }

@@ -1,6 +1,6 @@
 //! What messages say they cost.
 
-use crate::json::{Cursor, Key};
+use crate::json::Cursor;
 use crate::json::cursor::Strings;
 use serde::Serialize;
 use std::ops::AddAssign;
@@ -43,7 +43,7 @@ pub(super) fn read<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, usage: &mu
     }
     let mut sums = Usage::default();
     let end = cursor.object(at, |cursor, key, at| {
-        let field = match name(cursor.bytes, key) {
+        let field = match &*cursor.name(key) {
             b"input" => &mut sums.input,
             b"output" => &mut sums.output,
             b"cacheRead" => &mut sums.cache_read,
@@ -56,7 +56,7 @@ pub(super) fn read<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, usage: &mu
                 }
                 return cursor.object(at, |cursor, key, at| {
                     let end = cursor.value(at)?;
-                    if name(cursor.bytes, key) == b"total" {
+                    if &*cursor.name(key) == b"total" {
                         sums.cost = number(&cursor.bytes[at..end]);
                     }
                     Some(end)
@@ -72,17 +72,21 @@ pub(super) fn read<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, usage: &mu
     Some(end)
 }
 
-fn name<'a>(bytes: &'a [u8], key: Key) -> &'a [u8] {
-    &bytes[key.start..key.end]
-}
-
 /// The double nearest to a JSON number; 0 for any other value.
 fn number(text: &[u8]) -> f64 {
     // Most are short whole numbers.
-    if text.len() <= 15 && text.iter().all(u8::is_ascii_digit) {
-        let whole = text.iter().fold(0u64, |number, byte| number * 10 + u64::from(byte - b'0'));
-        #[allow(clippy::cast_precision_loss, reason = "15 digits fit a double exactly")]
-        return whole as f64;
+    if text.len() <= 15 {
+        let mut whole = 0u64;
+        let mut others = 0;
+        for byte in text {
+            let digit = byte ^ b'0';
+            others |= u8::from(digit > 9);
+            whole = whole * 10 + u64::from(digit);
+        }
+        if others == 0 {
+            #[allow(clippy::cast_precision_loss, reason = "15 digits fit a double exactly")]
+            return whole as f64;
+        }
     }
     match text.first() {
         Some(b'-' | b'0'..=b'9') => std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0.0),

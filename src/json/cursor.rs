@@ -4,6 +4,9 @@
 //! the block classifier called clean, a scalar reader that checks every byte, and a quick one for
 //! text that was checked before.
 
+use super::string::decode;
+use std::borrow::Cow;
+
 /// Finds where strings end.
 pub(crate) trait Strings {
     /// Index of the quote that closes the string whose first byte is at `from`; `None` when the
@@ -102,12 +105,26 @@ impl<'a, S: Strings> Cursor<'a, S> {
         Self { bytes, strings, marker: b"", escapes: false, marked: false }
     }
 
-    /// Watches for string values that begin with `marker`. With `escapes`, values that may spell
-    /// it with escapes count too.
-    pub(crate) fn watch(&mut self, marker: &'static [u8], escapes: bool) {
-        self.marker = marker;
+    /// Tells that the text may spell characters with `\u` escapes.
+    pub(crate) fn with_escapes(mut self, escapes: bool) -> Self {
         self.escapes = escapes;
+        self
+    }
+
+    /// Watches for string values that begin with `marker`, or may, spelled with escapes.
+    pub(crate) fn watch(&mut self, marker: &'static [u8]) {
+        self.marker = marker;
         self.marked = false;
+    }
+
+    /// The characters of a key. Only a `\u` escape can spell those of a name.
+    #[inline]
+    pub(crate) fn name(&self, key: Key) -> Cow<'a, [u8]> {
+        let raw = &self.bytes[key.start..key.end];
+        if self.escapes && memchr::memchr(b'\\', raw).is_some() {
+            return Cow::Owned(decode(raw).into_owned().into_bytes());
+        }
+        Cow::Borrowed(raw)
     }
 
     #[inline]
@@ -115,9 +132,17 @@ impl<'a, S: Strings> Cursor<'a, S> {
         self.bytes.get(at).copied()
     }
 
-    /// Skips JSON white space.
-    #[inline]
-    pub(crate) fn white(&self, mut at: usize) -> usize {
+    /// Skips JSON white space; compact text has none.
+    #[inline(always)]
+    pub(crate) fn white(&self, at: usize) -> usize {
+        match self.byte(at) {
+            Some(byte) if byte > b' ' => at,
+            _ => self.some_white(at),
+        }
+    }
+
+    #[cold]
+    fn some_white(&self, mut at: usize) -> usize {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.byte(at) {
             at += 1;
         }
@@ -135,7 +160,7 @@ impl<'a, S: Strings> Cursor<'a, S> {
     }
 
     /// Skips the string value that opens at `at`.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self, at: usize) -> Option<usize> {
         let close = self.strings.close(self.bytes, at + 1)?;
         if self.marker.first() == self.bytes.get(at + 1) || self.escapes {
@@ -153,6 +178,7 @@ impl<'a, S: Strings> Cursor<'a, S> {
     }
 
     /// Skips a number or a literal.
+    #[inline]
     fn scalar(&self, at: usize) -> Option<usize> {
         let literal: &[u8] = match self.byte(at)? {
             b't' => b"true",
@@ -163,14 +189,30 @@ impl<'a, S: Strings> Cursor<'a, S> {
         self.bytes[at..].starts_with(literal).then(|| at + literal.len())
     }
 
-    fn digits(&self, mut at: usize) -> Option<usize> {
-        let start = at;
-        while let Some(b'0'..=b'9') = self.byte(at) {
-            at += 1;
+    #[inline]
+    fn digits(&self, at: usize) -> Option<usize> {
+        const EACH: u64 = 0x0101_0101_0101_0101;
+        let mut end = at;
+        loop {
+            let Some(eight) = self.bytes.get(end..).and_then(|rest| rest.first_chunk::<8>()) else {
+                while let Some(b'0'..=b'9') = self.byte(end) {
+                    end += 1;
+                }
+                break;
+            };
+            // A digit is 0x30 and its value: what is left is at most 9.
+            let values = u64::from_le_bytes(*eight) ^ (EACH * 0x30);
+            let others = (values.wrapping_add(EACH * 0x76) | values) & (EACH * 0x80);
+            // A byte that is no digit may carry into those after it, never into those before.
+            end += others.trailing_zeros() as usize / 8;
+            if others != 0 {
+                break;
+            }
         }
-        (at > start).then_some(at)
+        (end > at).then_some(end)
     }
 
+    #[inline]
     fn number(&self, mut at: usize) -> Option<usize> {
         if self.byte(at) == Some(b'-') {
             at += 1;

@@ -18,7 +18,7 @@ pub(crate) struct Line<'a> {
     quotes: &'a [u64],
     clean: bool,
     /// Keys and values of the line may be spelled with `\u` escapes.
-    pub(crate) unicode_escapes: bool,
+    unicode_escapes: bool,
 }
 
 impl Scanner {
@@ -47,12 +47,16 @@ impl Scanner {
 /// What [`Line::values`] hands out: a way to read the value at a position.
 pub(crate) trait OnValue {
     /// Reads the object at `at` and gives the position after it.
-    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize, unicode_escapes: bool) -> Option<usize>;
+    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize>;
     /// The value `start..end` is whole; for an object, [`OnValue::object`] just read it.
     fn value(&mut self, start: usize, end: usize);
 }
 
 impl Line<'_> {
+    pub(crate) fn is_clean(&self) -> bool {
+        self.clean
+    }
+
     /// Reads the leading values of the line, one after another (R14). Gives the position of the
     /// first byte that belongs to none of them and is not blank; `end` when there is no such byte.
     ///
@@ -67,7 +71,7 @@ impl Line<'_> {
     }
 
     fn read(&self, strings: impl Strings, on_value: &mut impl OnValue) -> usize {
-        let mut cursor = Cursor::new(self.bytes, strings);
+        let mut cursor = Cursor::new(self.bytes, strings).with_escapes(self.unicode_escapes);
         let mut at = self.start;
         if self.bytes[at..].starts_with(b"\xEF\xBB\xBF") {
             at += 3;
@@ -79,7 +83,7 @@ impl Line<'_> {
             let start = at;
             let Some(first) = self.bytes.get(at) else { return self.end };
             let end = if *first == b'{' {
-                on_value.object(&mut cursor, at, self.unicode_escapes)
+                on_value.object(&mut cursor, at)
             } else {
                 cursor.value(at).filter(|&end| {
                     // A bare number or word runs to a delimiter, or it is no value: `2026-11-30`.

@@ -179,14 +179,25 @@ impl Names {
 /// The number of an id of eight lowercase hex digits.
 pub(crate) fn hex_id(id: &[u8]) -> Option<u32> {
     let id: &[u8; 8] = id.try_into().ok()?;
-    let mut number = 0;
+    // A byte that is no digit sets bits above the digits.
+    let mut number = 0u64;
+    let mut wrong = 0;
     for &byte in id {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        number = number << 4 | u32::from(digit);
+        let digit = DIGITS[usize::from(byte)];
+        wrong |= digit;
+        number = number << 4 | u64::from(digit & 15);
     }
-    Some(number)
+    #[allow(clippy::cast_possible_truncation, reason = "eight digits of four bits")]
+    (wrong < 16).then_some(number as u32)
 }
+
+/// The value of each hex digit; 255 for other bytes.
+const DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value as usize] as usize] = value;
+        value += 1;
+    }
+    digits
+};

@@ -128,6 +128,10 @@ impl Eq for EntryRef<'_> {}
 
 impl fmt::Debug for EntryRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EntryRef").field("id", &self.id()).field("kind", &self.kind()).field("line", &self.line()).finish()
+        f.debug_struct("EntryRef")
+            .field("id", &self.id())
+            .field("kind", &self.kind())
+            .field("line", &self.line())
+            .finish()
     }
 }

@@ -164,7 +164,9 @@ fn not_a_session(source: &Source, others: &[Other]) -> Error {
         Some(Other { line: 1, kind: OtherKind::Session { has_id: false }, .. }) => {
             "not a session: the header has no string id"
         }
-        Some(Other { line: 1, kind: OtherKind::Invalid | OtherKind::Torn, .. }) => "not a session: the line is not JSON",
+        Some(Other { line: 1, kind: OtherKind::Invalid | OtherKind::Torn, .. }) => {
+            "not a session: the line is not JSON"
+        }
         _ => "not a session: no line is a session header",
     };
     let error = Error::new(ErrorCode::NotASession, message);

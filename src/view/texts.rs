@@ -38,13 +38,14 @@ impl SessionView {
     pub(super) fn usage_of_nodes(&self) -> Result<Usage> {
         let mut sum = Usage::default();
         let mut texts = self.texts();
+        let mut facts = Facts::default();
         for index in 0..self.tree.count() {
             let slot = self.tree.slot(index);
             if slot.is_superseded() || !matches!(slot.role, Role::Assistant | Role::ToolResult) {
                 continue;
             }
             let text = texts.stored(index)?;
-            if let Some((facts, _)) = Facts::read(&mut Cursor::new(&text, Valid), 0, true)
+            if facts.read(&mut Cursor::new(&text, Valid).with_escapes(true), 0).is_some()
                 && let Some(usage) = facts.message.usage(&text)
             {
                 sum += usage;

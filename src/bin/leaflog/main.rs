@@ -1,1 +1,2 @@
+//! The command-line tool `leaflog`.
 fn main() {}
