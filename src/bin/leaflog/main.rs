@@ -1,2 +1,45 @@
-//! The command-line tool `leaflog`.
-fn main() {}
+//! The command-line tool `leaflog`: looks into the sessions of coding agents. It only reads.
+
+mod args;
+mod check;
+mod context;
+mod fail;
+mod forest;
+mod open;
+mod output;
+mod rows;
+mod show;
+mod stats;
+mod style;
+mod summary;
+mod text;
+
+use args::{Args, Command};
+use clap::Parser as _;
+use fail::Failure;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let mut out = output::Out::stdout(args.color);
+    let done = match &args.command {
+        Command::Show(args) => show::run(args, &mut out),
+        Command::Context(args) => context::run(args, &mut out),
+        Command::Check(args) => check::run(args, &mut out),
+        Command::Stats(args) => stats::run(args, &mut out),
+    };
+    let done = done.and_then(|exit| {
+        out.flush()?;
+        Ok(exit)
+    });
+    match done {
+        Ok(exit) => exit.into(),
+        // Whoever reads the output has seen enough.
+        Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell();
+            failure.exit().into()
+        }
+    }
+}

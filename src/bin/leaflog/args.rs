@@ -1,0 +1,166 @@
+//! The command line.
+
+use crate::style::When;
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  fine
+  1  something to report (check)
+  2  wrong use
+  3  not found, or more than one session or entry fits
+  5  cannot be read: no permission, a folder, not a session, any other failure";
+
+/// Looks into the sessions of coding agents.
+///
+/// A session is an append-only JSONL tree with a movable leaf. leaflog reads the files of every
+/// version, whatever happened to them. It takes no lock and writes nothing.
+#[derive(Debug, Parser)]
+#[command(name = "leaflog", version, after_help = after_help(&[
+    ("leaflog show @last", "the tree of the newest session"),
+    ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
+    ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
+    ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
+]), after_long_help = after_help(&[
+    ("leaflog show @last", "the tree of the newest session"),
+    ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
+    ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
+    ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
+]) + "\n\n" + ENVIRONMENT)]
+pub struct Args {
+    /// Use colours: auto means on a terminal.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_possible_values = true, help = "Use colours: auto (on a terminal), always, never")]
+    pub color: When,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const ENVIRONMENT: &str = "\
+Environment:
+  NO_COLOR, CLICOLOR_FORCE, CLICOLOR   no colours; colours without a terminal too; 0: no colours
+  COLUMNS                              the width to cut lines to, also without a terminal
+  TZ                                   the time zone of the times shown
+  PI_CODING_AGENT_DIR, PI_CONFIG_DIR, XDG_DATA_HOME
+                                       where agents keep sessions, for @last and session ids";
+
+fn after_help(examples: &[(&str, &str)]) -> String {
+    let width = examples.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let mut text = "Examples:\n".to_owned();
+    for (command, what) in examples {
+        text += &format!("  {command:width$}  {what}\n");
+    }
+    text + "\n" + EXIT_CODES
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the tree: branches, leaf and labels, one line an entry.
+    ///
+    /// The path to the leaf runs down the left margin, the oldest entry first. Where an entry has
+    /// several children, the branches that do not lead to the leaf come first, one column further
+    /// to the right. `•` is an entry, `○` the end of a branch, `*` the leaf. Each line has the
+    /// entry's id, time, role or type, size in bytes, label, and the first line of what it says.
+    #[command(after_help = after_help(&[
+        ("leaflog show @last", "the newest session"),
+        ("leaflog show session.jsonl --limit 20", "the last 20 entries on the way to the leaf"),
+        ("leaflog show 1470bb --branch --leaf 9a5810f9", "only the path to that entry"),
+        ("leaflog show - --json < session.jsonl", "for programs, one entry a line"),
+    ]))]
+    Show(ShowArgs),
+    /// Show what the model would be sent: the state, then the messages.
+    ///
+    /// Long texts and tool results are shortened for reading. With --json the context is printed
+    /// whole, as the agent builds it.
+    #[command(after_help = after_help(&[
+        ("leaflog context @last", "the state and the messages, shortened"),
+        ("leaflog context session.jsonl --leaf 9a5810f9", "the same for another leaf"),
+        ("leaflog context 1470bb --json | jq .models", "for programs"),
+    ]))]
+    Context(ContextArgs),
+    /// Report what is wrong with session files.
+    ///
+    /// Lines that are no entries, ids on several lines, parents that are not there, cycles,
+    /// compactions that keep nothing, blobs that are missing or damaged, a version that is too new.
+    /// After a file that cannot be read the others are checked all the same; the exit code is the
+    /// worst of all.
+    #[command(after_help = after_help(&[
+        ("leaflog check session.jsonl", "prints `session.jsonl: fine`, or a line for each thing"),
+        ("leaflog check sessions/*/*.jsonl --json", "for programs"),
+        ("leaflog check @last --blobs ~/blobs", "with the blobs of that folder"),
+    ]))]
+    Check(CheckArgs),
+    /// Count entries by type and role, bytes, usage, depth and branches.
+    #[command(after_help = after_help(&[
+        ("leaflog stats @last", "a table"),
+        ("leaflog stats session.jsonl --json | jq .usage.cost", "for programs"),
+    ]))]
+    Stats(StatsArgs),
+}
+
+const FILE_HELP: &str = "\
+A session file; - for standard input; @last for the newest session of the agents on this machine; or the start of \
+a session id. A file of that name comes first";
+
+const BLOBS_HELP: &str = "\
+The folder of the blobs [default: `blobs` beside the folder `sessions` that the file lies in; without such a folder \
+`blobs` beside the file, else that of the agent]";
+
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    #[arg(value_name = "FILE", help = FILE_HELP)]
+    pub file: OsString,
+    /// Take this entry for the leaf: its id, or the start of it
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Show only the path to the leaf, no other branches
+    #[arg(long)]
+    pub branch: bool,
+    /// Show only the last N entries on the path to the leaf, and what branches off them
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZero<u32>>,
+    /// Print JSON: the session, then the entries in the order of the file, one a line
+    #[arg(long)]
+    pub json: bool,
+    #[arg(long, value_name = "DIR", help = BLOBS_HELP)]
+    pub blobs: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ContextArgs {
+    #[arg(value_name = "FILE", help = FILE_HELP)]
+    pub file: OsString,
+    /// Take this entry for the leaf: its id, or the start of it
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Shorten nothing
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
+    /// Print the context as JSON, as the agent builds it
+    #[arg(long)]
+    pub json: bool,
+    #[arg(long, value_name = "DIR", help = BLOBS_HELP)]
+    pub blobs: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    #[arg(value_name = "FILE", required = true, help = FILE_HELP)]
+    pub files: Vec<OsString>,
+    /// Print a JSON array with the report, or the error, of each file
+    #[arg(long)]
+    pub json: bool,
+    #[arg(long, value_name = "DIR", help = BLOBS_HELP)]
+    pub blobs: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct StatsArgs {
+    #[arg(value_name = "FILE", help = FILE_HELP)]
+    pub file: OsString,
+    /// Print a JSON object
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,141 @@
+//! `leaflog check`: the load reports of files.
+
+use crate::args::CheckArgs;
+use crate::fail::{Exit, Failure, bare, complain, exit_of};
+use crate::open::Input;
+use crate::output::Out;
+use crate::style::Style;
+use crate::text::{clean, count};
+use leaflog::{Error, LoadReport};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::Path;
+
+/// What is printed for a file.
+#[derive(Serialize)]
+struct Checked<'a> {
+    file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<&'a LoadReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Fault>,
+}
+
+#[derive(Serialize)]
+struct Fault {
+    code: &'static str,
+    message: String,
+    path: Option<String>,
+    line: Option<u64>,
+}
+
+/// Why a file has no report.
+enum NotChecked {
+    /// It was not found by what names it.
+    Unfound(Failure),
+    /// It was not read.
+    Unread(Error),
+}
+
+pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
+    let mut worst = Exit::Fine;
+    let (mut fine, mut reported, mut failed) = (0, 0, 0);
+    if args.json {
+        write!(out, "[")?;
+    }
+    for (at, arg) in args.files.iter().enumerate() {
+        let (name, checked) = check(arg, args.blobs.as_deref());
+        let exit = match &checked {
+            Ok(report) if report.is_empty() => Exit::Fine,
+            Ok(_) => Exit::Report,
+            Err(NotChecked::Unfound(failure)) => failure.exit(),
+            Err(NotChecked::Unread(error)) => exit_of(error.code()),
+        };
+        *match exit {
+            Exit::Fine => &mut fine,
+            Exit::Report => &mut reported,
+            _ => &mut failed,
+        } += 1;
+        worst = worst.max(exit);
+        if args.json {
+            writeln!(out, "{}", if at == 0 { "" } else { "," })?;
+            out.json(&Checked {
+                file: &name,
+                report: checked.as_ref().ok(),
+                error: checked.as_ref().err().map(|error| fault(error, &name)),
+            })?;
+        } else if let Ok(report) = &checked {
+            text(&name, report, out)?;
+        }
+        if let Err(error) = checked {
+            // In order with what the other stream says.
+            out.flush()?;
+            match error {
+                NotChecked::Unfound(failure) => failure.tell(),
+                NotChecked::Unread(error) => Failure::of(&error, &name).tell(),
+            }
+        }
+    }
+    if args.json {
+        writeln!(out, "\n]")?;
+    }
+    out.flush()?;
+    if args.files.len() > 1 {
+        complain(format_args!(
+            "{}: {fine} fine, {reported} with something to report, {failed} not read",
+            count(args.files.len() as u64, "file", "files")
+        ));
+    }
+    Ok(worst)
+}
+
+/// The name to print and the report, after every blob was read.
+fn check(arg: &OsStr, blobs: Option<&Path>) -> (String, Result<LoadReport, NotChecked>) {
+    let input = match Input::find(arg) {
+        Ok(input) => input,
+        Err(failure) => return (arg.to_string_lossy().into_owned(), Err(NotChecked::Unfound(failure))),
+    };
+    let report = || {
+        let view = input.open(blobs)?;
+        for entry in view.entries() {
+            entry.loaded_text()?;
+        }
+        view.report()
+    };
+    (input.name(), report().map_err(NotChecked::Unread))
+}
+
+fn text(name: &str, report: &LoadReport, out: &mut Out) -> Result<(), Failure> {
+    let name = clean(name);
+    if report.is_empty() {
+        write!(out, "{name}: ")?;
+        out.paint(Style::Assistant, "fine")?;
+        writeln!(out)?;
+    }
+    for line in report.to_string().lines() {
+        write!(out, "{name}: ")?;
+        out.paint(Style::Error, clean(line))?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn fault(error: &NotChecked, name: &str) -> Fault {
+    match error {
+        NotChecked::Unfound(Failure::Told { message, .. }) => {
+            let message = message.strip_prefix(&format!("{name}: ")).unwrap_or(message).to_owned();
+            let code = if message.contains("\n") { "AMBIGUOUS" } else { "NOT_FOUND" };
+            Fault { code, message, path: None, line: None }
+        }
+        NotChecked::Unfound(Failure::Output(error)) => {
+            Fault { code: "IO", message: error.to_string(), path: None, line: None }
+        }
+        NotChecked::Unread(error) => Fault {
+            code: error.code().as_str(),
+            message: bare(error),
+            path: error.path().map(|path| path.display().to_string()),
+            line: error.line(),
+        },
+    }
+}

@@ -1,0 +1,105 @@
+//! How the tool ends: exit codes, and errors on the standard error stream.
+
+use crate::text;
+use leaflog::{Error, ErrorCode};
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+/// The exit codes, the worse the later. A use that cannot be meant is 2, which clap gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    Fine = 0,
+    /// Something to report.
+    Report = 1,
+    /// Not found, or more than one thing fits.
+    NotFound = 3,
+    /// It cannot be read, or is not a session.
+    Io = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// The output cannot be written.
+    Output(io::Error),
+    /// Anything else; the lines are for the person.
+    Told { exit: Exit, message: String },
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl Failure {
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::Told { exit: Exit::NotFound, message: message.into() }
+    }
+
+    /// An error of the library about the input called `name`.
+    pub fn of(error: &Error, name: &str) -> Self {
+        Self::Told { exit: exit_of(error.code()), message: located(error, name) }
+    }
+
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Output(_) => Exit::Io,
+            Self::Told { exit, .. } => *exit,
+        }
+    }
+
+    /// Says on the standard error stream what happened.
+    pub fn tell(&self) {
+        match self {
+            Self::Output(error) => complain(format_args!("cannot write the output: {error}")),
+            Self::Told { message, .. } => complain(message),
+        }
+    }
+}
+
+/// The exit code for an error of the library.
+pub fn exit_of(code: ErrorCode) -> Exit {
+    match code {
+        ErrorCode::NotFound | ErrorCode::EntryNotFound | ErrorCode::Ambiguous => Exit::NotFound,
+        _ => Exit::Io,
+    }
+}
+
+/// `path:line: message: cause`; `name` stands for the path of what has none.
+fn located(error: &Error, name: &str) -> String {
+    match (error.path(), error.line()) {
+        (Some(_), _) => error.to_string(),
+        (None, Some(line)) => format!("{name}:{line}: {error}"),
+        (None, None) => format!("{name}: {error}"),
+    }
+}
+
+/// The message and the cause, without path and line.
+pub fn bare(error: &Error) -> String {
+    let text = error.to_string();
+    let Some(path) = error.path() else { return text };
+    let place = match error.line() {
+        Some(line) => format!("{}:{line}: ", path.display()),
+        None => format!("{}: ", path.display()),
+    };
+    text.strip_prefix(&place).map_or(text.clone(), str::to_owned)
+}
+
+/// Writes `leaflog: message` to the standard error stream. That nobody reads it is no failure.
+pub fn complain(message: impl Display) {
+    let message = message.to_string();
+    let mut err = io::stderr().lock();
+    for (at, line) in message.lines().enumerate() {
+        let start = if at == 0 { "leaflog: " } else { "" };
+        let _ = writeln!(err, "{start}{}", text::clean(line));
+    }
+}

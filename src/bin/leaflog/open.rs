@@ -1,0 +1,159 @@
+//! Finding what the command line names: sessions and entries.
+
+use crate::fail::Failure;
+use leaflog::{EntryRef, Error, SessionView, ViewOptions, newest_session, session_roots, sessions_by_prefix};
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A session that was asked for.
+#[derive(Debug)]
+pub enum Input {
+    Stdin,
+    File(PathBuf),
+}
+
+/// At most this many candidates are listed.
+const LISTED: usize = 10;
+
+impl Input {
+    /// What `arg` means: `-`, a path that exists, `@last`, or the start of a session id.
+    pub fn find(arg: &OsStr) -> Result<Self, Failure> {
+        if arg == "-" {
+            return Ok(Self::Stdin);
+        }
+        let path = Path::new(arg);
+        if std::fs::symlink_metadata(path).is_ok() {
+            return Ok(Self::File(path.to_owned()));
+        }
+        match arg.to_str() {
+            Some("@last") => match newest_session(&session_roots()) {
+                Some(path) => Ok(Self::File(path)),
+                None => Err(Failure::not_found(format!("@last: no session found{}", searched()))),
+            },
+            Some(prefix) if is_prefix(prefix) => by_prefix(prefix),
+            // Opening says what is wrong with the path.
+            _ => Ok(Self::File(path.to_owned())),
+        }
+    }
+
+    /// The name messages have for it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Stdin => "<stdin>".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// The blob folder of a session that does not lie in a folder `sessions`: `blobs` beside it,
+    /// else that of the agent. There is always one, so that blobs that cannot be found are told.
+    fn blobs(&self) -> Option<PathBuf> {
+        let dir = match self {
+            Self::Stdin => Path::new("."),
+            Self::File(path) => path.parent().unwrap_or(Path::new(".")),
+        };
+        if let Self::File(path) = self {
+            let path = std::path::absolute(path).ok()?;
+            if path.ancestors().skip(1).any(|dir| dir.file_name() == Some(OsStr::new("sessions"))) {
+                return None;
+            }
+        }
+        let beside = dir.join("blobs");
+        let of_agent = session_roots().first().and_then(|root| Some(root.parent()?.join("blobs")));
+        Some(if beside.is_dir() { beside } else { of_agent.unwrap_or(beside) })
+    }
+
+    pub fn open(&self, blobs: Option<&Path>) -> Result<SessionView, Error> {
+        let mut options = ViewOptions::new();
+        if let Some(dir) = blobs.map(Path::to_owned).or_else(|| self.blobs()) {
+            options = options.blobs(dir);
+        }
+        match self {
+            Self::Stdin => options.read_from(io::stdin().lock()),
+            Self::File(path) => options.open(path),
+        }
+    }
+}
+
+/// Finds and opens a session.
+pub fn session(arg: &OsStr, blobs: Option<&Path>) -> Result<(Input, SessionView), Failure> {
+    let input = Input::find(arg)?;
+    let view = input.open(blobs).map_err(|error| Failure::of(&error, &input.name()))?;
+    Ok((input, view))
+}
+
+/// It could begin a session id, and is not meant as a path.
+fn is_prefix(arg: &str) -> bool {
+    !arg.is_empty() && !arg.contains(['/', '\\']) && !arg.starts_with('.')
+}
+
+fn by_prefix(prefix: &str) -> Result<Input, Failure> {
+    let mut found = sessions_by_prefix(&session_roots(), prefix);
+    if found.len() > 1 {
+        // A whole id is not the start of others.
+        let is_whole = |path: &&PathBuf| {
+            let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+            let id = stem.rsplit_once('_').map_or(stem, |(_, id)| id);
+            [stem, id].iter().any(|name| name.eq_ignore_ascii_case(prefix))
+        };
+        let whole: Vec<PathBuf> = found.iter().filter(is_whole).cloned().collect();
+        if whole.len() == 1 {
+            found = whole;
+        }
+    }
+    match &found[..] {
+        [path] => Ok(Input::File(path.clone())),
+        [] => Err(Failure::not_found(format!("{prefix}: no such file, and no session of that id{}", searched()))),
+        _ => {
+            let mut message = format!("{prefix}: {} sessions fit, the newest first:", found.len());
+            for path in found.iter().take(LISTED) {
+                message += &format!("\n  {}", path.display());
+            }
+            if found.len() > LISTED {
+                message += &format!("\n  and {} more", found.len() - LISTED);
+            }
+            Err(Failure::not_found(message))
+        }
+    }
+}
+
+/// Where sessions were looked for.
+fn searched() -> String {
+    let roots: Vec<String> = session_roots().iter().map(|root| root.display().to_string()).collect();
+    if roots.is_empty() {
+        " (no agent keeps sessions on this machine)".to_owned()
+    } else {
+        format!(" in {}", roots.join(", "))
+    }
+}
+
+/// The entry that `arg` means: its whole id, the id as `show` abbreviates it, or the start of
+/// just one id.
+pub fn entry<'v>(view: &'v SessionView, arg: &str, name: &str) -> Result<EntryRef<'v>, Failure> {
+    if let Some(entry) = view.entry(arg) {
+        return Ok(entry);
+    }
+    let (start, end) = arg.split_once('…').unwrap_or((arg, ""));
+    let fits = |entry: &EntryRef<'_>| {
+        let id = entry.id().filter(|_| !entry.is_superseded());
+        id.is_some_and(|id| id.len() >= start.len() + end.len() && id.starts_with(start) && id.ends_with(end))
+    };
+    let mut found: Vec<EntryRef<'_>> = Vec::new();
+    if !start.is_empty() {
+        found = view.entries().filter(fits).take(LISTED + 1).collect();
+    }
+    match found[..] {
+        [entry] => Ok(entry),
+        [] => Err(Failure::not_found(format!("{name}: Entry {arg} not found"))),
+        _ => {
+            let mut message = format!("{name}: more than one entry begins with {arg}:");
+            for id in found.iter().take(LISTED).filter_map(|entry| entry.id()) {
+                message += &format!("\n  {id}");
+            }
+            if found.len() > LISTED {
+                message += "\n  and more";
+            }
+            Err(Failure::not_found(message))
+        }
+    }
+}

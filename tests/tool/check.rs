@@ -1,0 +1,106 @@
+//! `leaflog check` and `leaflog stats`.
+
+use crate::{example, facts, fixture, no_report, run};
+use serde_json::Value;
+use serde_json::json;
+use std::fs;
+use tempfile::TempDir;
+
+// R50: the reports of the golden files.
+#[test]
+fn check_reports_what_the_facts_say() {
+    for (case, facts) in facts() {
+        let (file, blobs) = (fixture(&format!("{case}.jsonl")), fixture("blobs"));
+        let ran = run(["check", &file, "--json", "--blobs", &blobs]);
+        let got = ran.json();
+        for (key, want) in facts["report"].as_object().unwrap() {
+            assert_eq!(got[0]["report"][key], *want, "{case}: {key}");
+        }
+        let is_fine = facts["report"] == no_report();
+        assert_eq!(ran.code, i32::from(!is_fine), "{case}");
+        let text = run(["check", &file, "--blobs", &blobs]);
+        assert_eq!((text.code, text.err.as_str()), (ran.code, ""), "{case}");
+        assert_eq!(text.out == format!("{file}: fine\n"), is_fine, "{case}: {}", text.out);
+        assert!(text.out.lines().all(|line| line.starts_with(&format!("{file}: "))), "{case}: {}", text.out);
+    }
+}
+
+#[test]
+fn check_goes_on_after_an_error() {
+    let dir = TempDir::new().unwrap();
+    let none = dir.path().join("none.jsonl");
+    let (none, torn, fine) = (none.to_str().unwrap(), fixture("torn-tail.jsonl"), fixture("branches.jsonl"));
+    let folder = dir.path().to_str().unwrap();
+    let ran = run(["check", &fine, none, &torn]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.out.starts_with(&format!("{fine}: fine\n{torn}: line 4: ")), "{}", ran.out);
+    assert!(ran.err.starts_with(&format!("leaflog: {none}: ")), "{}", ran.err);
+    assert!(ran.err.ends_with("3 files: 1 fine, 1 with something to report, 1 not read\n"), "{}", ran.err);
+    assert_eq!(run(["check", &fine, &torn]).code, 1);
+    assert_eq!(run(["check", &fine, &fine]).code, 0);
+    let ran = run(["check", "--json", folder, &torn, none]);
+    assert_eq!(ran.code, 5);
+    let got = ran.json();
+    assert_eq!(
+        got[0],
+        json!({"file": folder, "error": {"code": "IS_A_DIRECTORY", "message": "this is a folder, not a session file",
+            "path": folder, "line": null}})
+    );
+    assert_eq!(got[1]["report"]["skippedLines"].as_array().unwrap().len(), 2);
+    assert_eq!(got[2]["error"]["code"], "NOT_FOUND");
+    assert_eq!(ran.err.lines().count(), 3, "{}", ran.err);
+}
+
+// R49, C: entries, leaves and usage as the facts have them.
+#[test]
+fn stats_count_what_the_facts_say() {
+    for (case, facts) in facts() {
+        let ran = run(["stats", &fixture(&format!("{case}.jsonl")), "--json"]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{case}");
+        let got = ran.json();
+        assert_eq!(got["entries"], facts["entries"], "{case}");
+        assert_eq!(got["branches"], json!(facts["leaves"].as_array().unwrap().len()), "{case}");
+        assert_eq!(got["roots"], json!(facts["roots"].as_array().unwrap().len()), "{case}");
+        assert_eq!(got["labels"], json!(facts["labels"].as_object().unwrap().len()), "{case}");
+        for (key, want) in facts["usage"].as_object().unwrap() {
+            assert_eq!(got["usage"][key].as_f64(), want.as_f64(), "{case}: {key}");
+        }
+        let counted: u64 =
+            got["types"].as_object().unwrap().values().map(|count| count["count"].as_u64().unwrap()).sum();
+        assert_eq!(json!(counted), facts["entries"], "{case}");
+    }
+}
+
+// The counts of the bundled session, by a plain parse of its lines.
+#[test]
+fn stats_of_the_bundled_session() {
+    let got = run(["stats", &example(), "--json"]).json();
+    let mut types = std::collections::BTreeMap::new();
+    let mut bytes = 0;
+    for line in fs::read_to_string(example()).unwrap().lines().skip(1) {
+        let entry: Value = serde_json::from_str(line).unwrap();
+        *types.entry(entry["type"].as_str().unwrap().to_owned()).or_insert(0) += 1;
+        if let Some(role) = entry["message"]["role"].as_str() {
+            *types.entry(format!("/{role}")).or_insert(0) += 1;
+            bytes += line.len();
+        }
+    }
+    for (name, count) in &types {
+        let counted = match name.strip_prefix('/') {
+            Some(role) => &got["roles"][role]["count"],
+            None => &got["types"][name]["count"],
+        };
+        assert_eq!(*counted, json!(count), "{name}");
+    }
+    assert_eq!(got["types"]["message"]["bytes"], json!(bytes));
+    assert_eq!((&got["depth"], &got["deepest"], &got["branches"]), (&json!(64), &json!(64), &json!(3)));
+    let ran = run(["stats", &example()]);
+    let row = |name: &str| {
+        let line = ran.out.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in {}", ran.out)).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("message"), format!("message 57 {}", "48,790"));
+    assert_eq!(row("user"), "user 9 3,379");
+    assert_eq!(row("cache read"), "cache read 452,013");
+    assert_eq!(row("cost"), "cost 0.3841");
+}
