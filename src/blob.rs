@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::io;
+use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,8 @@ impl BlobStore {
         let path = self.dir.join(hash.as_str());
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Blob::Missing),
+            // A folder of that name, or a file where the store should be: there is no such blob.
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => return Ok(Blob::Missing),
             Err(error) => return Err(Error::io(error, "cannot read the blob", &path)),
         };
         let is_whole = hash.as_str() == hex(&Sha256::digest(&bytes));

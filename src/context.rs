@@ -4,6 +4,7 @@ use crate::entry::{EntryKind, Role, strings, time_ms};
 use crate::error::Result;
 use crate::json::{Json, push_string};
 use crate::tree::Tree;
+use hashbrown::{HashMap, HashSet};
 use std::borrow::Cow;
 
 /// Where the context builder gets the text of entries from.
@@ -168,6 +169,7 @@ pub(crate) fn build(tree: &Tree, leaf: u32, texts: &mut impl Texts) -> Result<Se
 fn state(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut SessionContext) -> Result<()> {
     // Place on the path, role and model of each setting.
     let mut models: Vec<(usize, String, String)> = Vec::new();
+    let mut rules: HashSet<String> = HashSet::new();
     for (at, &index) in path.iter().enumerate() {
         let kind = tree.slot(index).kind;
         if !matches!(
@@ -202,7 +204,8 @@ fn state(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut Sessio
             }
             EntryKind::TtsrInjection => {
                 for rule in strings(entry.get("injectedRules")) {
-                    if !context.injected_ttsr_rules.iter().any(|known| *known == rule) {
+                    if !rules.contains(&*rule) {
+                        rules.insert(rule.clone().into_owned());
                         context.injected_ttsr_rules.push(rule.into_owned());
                     }
                 }
@@ -245,10 +248,14 @@ fn state(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut Sessio
         }
     }
     models.sort_by_key(|model| model.0);
+    let mut places: HashMap<String, usize> = HashMap::new();
     for (_, role, model) in models {
-        match context.models.iter_mut().find(|(known, _)| *known == role) {
-            Some((_, value)) => *value = model,
-            None => context.models.push((role, model)),
+        match places.get(&role) {
+            Some(&at) => context.models[at].1 = model,
+            None => {
+                places.insert(role.clone(), context.models.len());
+                context.models.push((role, model));
+            }
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 use crate::entry::Header;
 use crate::error::{Error, Result};
 use crate::view::ViewOptions;
+use hashbrown::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -27,9 +28,9 @@ pub fn sessions_by_prefix(roots: &[PathBuf], prefix: &str) -> Vec<PathBuf> {
     let begins = |text: &str| text.to_lowercase().starts_with(&prefix);
     let mut found = session_files(roots);
     found.retain(|path| {
-        let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let Ok(Some(header)) = header_of(path) else { return false };
-        begins(&header.id) || begins(stem) || stem.rsplit_once('_').is_some_and(|(_, id)| begins(id))
+        begins(&header.id) || begins(name) || name.rsplit_once('_').is_some_and(|(_, id)| begins(id))
     });
     found
 }
@@ -46,8 +47,13 @@ pub(crate) fn header_of(path: &Path) -> Result<Option<Header>> {
 /// links are left out (R41).
 fn session_files(roots: &[PathBuf]) -> Vec<PathBuf> {
     let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
-    let mut dirs = roots.to_vec();
+    let mut dirs: Vec<PathBuf> = roots.iter().rev().cloned().collect();
+    // A root may lie in another, or be a link to it.
+    let mut seen = HashSet::new();
     while let Some(dir) = dirs.pop() {
+        if !dir.canonicalize().is_ok_and(|dir| seen.insert(dir)) {
+            continue;
+        }
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
             if entry.file_name().as_encoded_bytes().starts_with(b".") {

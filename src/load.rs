@@ -103,13 +103,20 @@ pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<S
     let ranges: Vec<Range<u64>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
     let (first, rest) = ranges.split_first().map_or((0..0, &[][..]), |(first, rest)| (first.clone(), rest));
     std::thread::scope(|scope| {
-        let others: Vec<_> = rest.iter().map(|range| scope.spawn(|| scan_range(source, range.clone(), true))).collect();
+        let start = |range: &Range<u64>| {
+            let range = range.clone();
+            std::thread::Builder::new().spawn_scoped(scope, move || scan_range(source, range, true))
+        };
+        let others: Vec<_> = rest.iter().map(start).collect();
         let mut whole = scan_range(source, first, false)?;
-        for other in others {
-            match other.join() {
-                Ok(part) => whole.append(part?)?,
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+        for (other, range) in others.into_iter().zip(rest) {
+            let part = match other.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(part)) => part,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // The system gives no more threads: this one does the part.
+                Err(_) => scan_range(source, range.clone(), true),
+            };
+            whole.append(part?)?;
         }
         Ok(whole)
     })

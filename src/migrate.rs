@@ -16,8 +16,8 @@ pub(crate) struct Migration {
     from: u32,
     /// Entries before the header.
     before_header: u32,
-    /// For each value after the header that is no entry: the entries before it.
-    other_values: Vec<u32>,
+    /// The numbers of the values after the header that are no entries; the header is 0.
+    other_values: Vec<u64>,
 }
 
 impl Migration {
@@ -40,7 +40,8 @@ impl Migration {
             .iter()
             .filter(|other| other.offset > header.offset)
             .filter(|other| matches!(other.kind, OtherKind::Session { .. } | OtherKind::TitleSlot | OtherKind::Value))
-            .map(|other| other.at)
+            .zip(1..)
+            .map(|(other, before)| u64::from(other.at - header.at) + before)
             .collect();
         Some(Self { from, before_header: header.at, other_values })
     }
@@ -84,18 +85,8 @@ impl Migration {
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range by the check above")]
         let number = number as u32;
-        let mut skipped = 0;
-        for &at in &self.other_values {
-            let value = (at - self.before_header) + skipped + 1;
-            if value == number {
-                return None;
-            }
-            if value > number {
-                break;
-            }
-            skipped += 1;
-        }
-        let entry = self.before_header.checked_add(number - 1 - skipped)?;
+        let Err(skipped) = self.other_values.binary_search(&u64::from(number)) else { return None };
+        let entry = self.before_header.checked_add(number - 1 - u32::try_from(skipped).ok()?)?;
         (entry < entries).then_some(entry)
     }
 }

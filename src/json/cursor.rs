@@ -392,3 +392,7 @@ impl Nesting {
         (self.used > 0).then_some(self.bits & 1 == 1)
     }
 }
+
+#[cfg(test)]
+#[path = "cursor_tests.rs"]
+mod tests;

@@ -97,3 +97,7 @@ impl Line<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "scan_tests.rs"]
+mod tests;

@@ -111,9 +111,11 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
         let wanted = key.as_bytes();
+        // With a backslash in it, the bytes of a key say something else than the same characters.
+        let plain = memchr::memchr(b'\\', wanted).is_none();
         let mut found = None;
         for (raw, value) in self.raw_members() {
-            if raw == wanted || memchr::memchr(b'\\', raw).is_some() && decode(raw) == key {
+            if plain && raw == wanted || memchr::memchr(b'\\', raw).is_some() && decode(raw) == key {
                 found = Some(value);
             }
         }
@@ -189,3 +191,7 @@ impl<'a> Parts<'a> {
         Some(Json(&self.cursor.bytes[at..self.at]))
     }
 }
+
+#[cfg(test)]
+#[path = "value_tests.rs"]
+mod tests;

@@ -66,3 +66,7 @@ fn try_walk(text: &[u8], visitor: &mut impl Visitor) -> Option<()> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "walk_tests.rs"]
+mod tests;

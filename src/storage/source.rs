@@ -118,10 +118,12 @@ impl<'s> Window<'s> {
             let near = offset >= self.offset && offset - self.offset <= (self.buf.len() + self.read_ahead) as u64;
             self.read_ahead = if near { (self.read_ahead * 2).min(Self::LARGEST_READ_AHEAD) } else { 4 << 10 };
             let want = (len.max(self.read_ahead) as u64).min(self.source.len().saturating_sub(offset));
-            self.buf.clear();
-            self.buf.resize(want as usize, 0);
             self.offset = offset;
-            if let Err(error) = self.source.read_exact_at(&mut self.buf, offset) {
+            // Of a file that was cut short, what is still there can be read.
+            let read = self.fill(want as usize).or_else(|error| {
+                if want > len as u64 && error.code() == ErrorCode::FileChanged { self.fill(len) } else { Err(error) }
+            });
+            if let Err(error) = read {
                 self.buf.clear();
                 return Err(error);
             }
@@ -131,6 +133,12 @@ impl<'s> Window<'s> {
             Some(bytes) => Ok(bytes),
             None => Err(Error::new(ErrorCode::InvalidArgument, "a span past the end of the session")),
         }
+    }
+
+    fn fill(&mut self, len: usize) -> Result<()> {
+        self.buf.clear();
+        self.buf.resize(len, 0);
+        self.source.read_exact_at(&mut self.buf, self.offset)
     }
 }
 

@@ -18,23 +18,23 @@ impl<'t> Ancestry<'t> {
     }
 
     pub(crate) fn is_ancestor(&mut self, ancestor: u32, of: u32) -> bool {
-        // The subtrees of a numbering have no cycles; a walk follows them as R24 says.
-        if self.tree.slot(of).is_in_cycle() || self.tree.slot(ancestor).is_in_cycle() {
-            return self.tree.towards_root(of).skip(1).any(|index| index == ancestor);
+        let mut above = self.tree.towards_root(of).skip(1);
+        if above.by_ref().take(NEAR).any(|index| index == ancestor) {
+            return true;
         }
-        let mut walked = 0;
-        for index in self.tree.towards_root(of).skip(1) {
-            if index == ancestor {
-                return true;
-            }
-            walked += 1;
-            if walked == NEAR {
-                let spans = self.spans.get_or_insert_with(|| number(self.tree));
-                let (outer, inner) = (spans[ancestor as usize], spans[of as usize]);
-                return outer.0 <= inner.0 && inner.1 <= outer.1;
-            }
+        if above.next().is_none() || ancestor == of {
+            return false;
         }
-        false
+        let spans = self.spans.get_or_insert_with(|| number(self.tree));
+        let (outer, inner) = (spans[ancestor as usize], spans[of as usize]);
+        if self.tree.slot(ancestor).is_in_cycle() {
+            // A walk that comes to a cycle goes through all of it (R24): whatever is numbered
+            // under the same root leads there.
+            let roots = self.tree.roots();
+            let under = |number| roots.partition_point(|&root| spans[root as usize].0 <= number);
+            return under(outer.0) == under(inner.0);
+        }
+        outer.0 <= inner.0 && inner.1 <= outer.1
     }
 }
 

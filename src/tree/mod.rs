@@ -17,6 +17,7 @@ pub(crate) use slot::{Id, Names, Parent, Slot, hex_id};
 
 use crate::entry::Usage;
 use crate::load::Scan;
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -45,7 +46,7 @@ impl Tree {
     pub(crate) fn build(scan: &mut Scan) -> Self {
         let slots = std::mem::take(&mut scan.slots);
         let mut tree = Self {
-            by_id: HashTable::with_capacity(slots.len()),
+            by_id: HashTable::new(),
             slots,
             names: std::mem::take(&mut scan.names),
             hasher: DefaultHashBuilder::default(),
@@ -56,9 +57,12 @@ impl Tree {
             forward: false,
             children: OnceLock::new(),
         };
+        // Apart from the tree while it grows: putting an entry changes both.
+        let mut by_id = HashTable::with_capacity(tree.slots.len());
         for index in 0..tree.count() {
-            tree.insert(index);
+            tree.insert(&mut by_id, index);
         }
+        tree.by_id = by_id;
         for index in 0..tree.count() {
             tree.resolve(index);
         }
@@ -171,24 +175,20 @@ impl Tree {
     }
 
     /// Makes `index` the entry of its id, and the leaf.
-    fn insert(&mut self, index: u32) {
+    fn insert(&mut self, by_id: &mut HashTable<u32>, index: u32) {
         let Some(id) = self.slot(index).id() else { return };
         self.leaf = Some(index);
-        let hash = self.hash(id);
-        let mut by_id = std::mem::take(&mut self.by_id);
-        let same = by_id.find_mut(hash, |&other| self.slot(other).id().is_some_and(|other| self.same(id, other)));
-        if let Some(entry) = same {
-            let before = std::mem::replace(entry, index);
-            self.slots[before as usize].supersede();
-            let first = self.first_lines.remove(&before).unwrap_or(before);
-            self.first_lines.insert(index, first);
-        } else {
-            by_id.insert_unique(hash, index, |&other| match self.slot(other).id() {
-                Some(id) => self.hash(id),
-                None => 0,
-            });
+        let is_same = |&other: &u32| self.slot(other).id().is_some_and(|other| self.same(id, other));
+        let hash = |&other: &u32| self.slot(other).id().map_or(0, |id| self.hash(id));
+        match by_id.entry(self.hash(id), is_same, hash) {
+            Entry::Vacant(place) => drop(place.insert(index)),
+            Entry::Occupied(mut place) => {
+                let before = std::mem::replace(place.get_mut(), index);
+                self.slots[before as usize].supersede();
+                let first = self.first_lines.remove(&before).unwrap_or(before);
+                self.first_lines.insert(index, first);
+            }
         }
-        self.by_id = by_id;
     }
 
     /// Turns the parent's id into the parent's index, when there is such an entry.

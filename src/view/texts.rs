@@ -80,9 +80,11 @@ impl Texts for ViewTexts<'_> {
 impl SessionView {
     /// Puts blobs in place of references. Those that are missing or damaged stay (R51).
     fn resolve(&self, blobs: &BlobStore, index: u32, text: &[u8], edits: &mut Vec<Edit>) -> Result<()> {
-        let dropped: Vec<_> = edits.iter().map(|edit| edit.range.clone()).collect();
+        let mut dropped: Vec<_> = edits.iter().map(|edit| edit.range.clone()).collect();
+        dropped.sort_unstable_by_key(|range| range.start);
         for reference in references(text) {
-            if dropped.iter().any(|range| range.contains(&reference.span.start)) {
+            let before = dropped.partition_point(|range| range.start <= reference.span.start);
+            if before > 0 && dropped[before - 1].contains(&reference.span.start) {
                 continue;
             }
             match blobs.get(&reference.hash)? {

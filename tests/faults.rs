@@ -1,0 +1,361 @@
+//! Faults that users of session stores met, each by its number and what is right here. The inputs
+//! are small and made up.
+#![allow(clippy::unwrap_used)]
+
+use leaflog::{EntryRef, ErrorCode, Leaf, Role, SessionView, SkipReason, ViewOptions, newest_session};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"5e55105e55105e55","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/w"}"#;
+
+fn message(id: &str, parent: Option<&str>, text: &str) -> String {
+    let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-02-16T10:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
+
+fn read(text: impl Into<Vec<u8>>) -> SessionView {
+    ViewOptions::new().read_bytes(text).unwrap()
+}
+
+fn ids<'a>(entries: impl IntoIterator<Item = EntryRef<'a>>) -> Vec<String> {
+    entries.into_iter().map(|entry| entry.id().unwrap().into_owned()).collect()
+}
+
+/// The texts of the messages of the context.
+fn contents(view: &SessionView) -> Vec<String> {
+    let context = view.context(Leaf::Last).unwrap();
+    context.messages().map(|message| message.get_str("content").unwrap().into_owned()).collect()
+}
+
+// F4: opening a file that is not a session must not empty it (R16). A view writes nothing: neither
+// bytes nor time of change, nor another file beside it.
+#[test]
+fn f04_opening_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+    let v1 = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n";
+    for (name, text, is_session) in [
+        ("notes.txt", "Dear diary", false),
+        ("empty.jsonl", "", false),
+        ("other.jsonl", "{\"a\":1}\n", false),
+        ("torn.jsonl", "{\"type\":\"session\",\"id\":\"s", false),
+        ("old.jsonl", v1, true),
+        ("bom.jsonl", "\u{feff}\0{\"type\":\"session\",\"id\":\"s\"}\n\n{\"torn", true),
+    ] {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+        match SessionView::open(&path) {
+            Ok(view) => {
+                assert!(is_session, "{name}");
+                view.report().unwrap();
+                view.context(Leaf::Last).unwrap();
+                view.entries().for_each(|entry| drop(entry.loaded_text().unwrap()));
+            }
+            Err(error) => {
+                assert!(!is_session, "{name}");
+                assert_eq!(error.code(), ErrorCode::NotASession);
+            }
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), text.as_bytes());
+        assert_eq!(std::fs::metadata(&path).unwrap().modified().unwrap(), time);
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 6);
+}
+
+// F8: NUL bytes in the middle after a crash: everything after them is read (R48).
+#[test]
+fn f08_nul_bytes_in_the_middle() {
+    let nul = "\0".repeat(70_000);
+    let (a, b, c) = (message("a", None, "one"), message("b", Some("a"), "two"), message("c", Some("b"), "three"));
+    for text in [
+        format!("{HEADER}\n{a}\n{nul}\n{b}\n{c}\n"),
+        format!("{HEADER}\n{a}\n{nul}{b}\n{c}\n"),
+        format!("{HEADER}\n{a}{nul}\n{b}{nul}{c}{nul}"),
+        format!("{nul}{HEADER}\n{a}{nul}{b}\n{nul}\n{nul}\n{c}"),
+    ] {
+        let view = read(text);
+        assert_eq!(contents(&view), ["one", "two", "three"]);
+        assert!(view.report().unwrap().is_empty());
+    }
+    // Inside an entry nothing can be saved of it; what follows is.
+    let torn = format!("{HEADER}\n{a}\n{}{nul}\n{c}\n", &b[..40]);
+    let view = read(torn);
+    assert_eq!(ids(view.entries()), ["a", "c"]);
+    let report = view.report().unwrap();
+    assert_eq!(
+        report.skipped_lines.iter().map(|line| (line.line, line.reason)).collect::<Vec<_>>(),
+        [(3, SkipReason::Invalid)]
+    );
+    assert_eq!(report.missing_parents.len(), 1);
+}
+
+// F9: a lone surrogate escape is valid, and stays as it was written (R45).
+#[test]
+fn f09_lone_surrogate_escape() {
+    let entry = message("a", None, r"cut \ud83d and \ude00\u0000");
+    let view = read(format!("{HEADER}\n{entry}\n"));
+    assert_eq!(view.entries().next().unwrap().text().unwrap().json().bytes(), entry.as_bytes());
+    let context = view.context(Leaf::Last).unwrap();
+    assert!(context.to_json().contains(r#""content":"cut \ud83d and \ude00\u0000""#));
+    assert_eq!(contents(&view), ["cut \u{fffd} and \u{fffd}\0"]);
+    assert!(view.report().unwrap().is_empty());
+    // In a key, in a title and in a label.
+    let text = format!(
+        "{}\n{}\n{}\n",
+        HEADER.replace("\"cwd\"", r#""\ud83d":1,"title":"t\ud83d","cwd""#),
+        r#"{"type":"custom","id":"a","parentId":null,"\udc00":[{"\ud800":"\ud800"}]}"#,
+        r#"{"type":"label","id":"b","parentId":"a","targetId":"a","label":"\ud83d!"}"#,
+    );
+    let view = read(text);
+    assert_eq!((view.title(), view.label("a")), (Some("t\u{fffd}"), Some("\u{fffd}!")));
+    assert_eq!(view.entries().len(), 2);
+}
+
+// F10: U+2028, U+2029, U+0085 and the like end no line (R14).
+#[test]
+fn f10_only_a_newline_ends_a_line() {
+    for separator in ["\u{2028}", "\u{2029}", "\u{85}", "\u{feff}", "\u{a0}"] {
+        let entry = message("a", None, &format!("one{separator}two"));
+        let view = read(format!("{HEADER}\n{entry}\n"));
+        assert_eq!(contents(&view), [format!("one{separator}two")]);
+        assert_eq!(view.entries().next().unwrap().text().unwrap().json().bytes(), entry.as_bytes());
+        // Between values it is no blank either.
+        let view = read(format!("{HEADER}{separator}{entry}\n"));
+        assert_eq!((view.entries().len(), view.report().unwrap().trailing_text.len()), (0, 1), "{separator:?}");
+    }
+}
+
+// F11: a cycle of parents ends every walk, and the report names it (R49, R50).
+#[test]
+fn f11_parent_cycle() {
+    let entries = [("a", "c"), ("b", "a"), ("c", "b"), ("t", "b"), ("s", "s")];
+    let mut text = format!("{HEADER}\n");
+    for (id, parent) in entries {
+        writeln!(text, "{}", message(id, Some(parent), id)).unwrap();
+    }
+    writeln!(text, r#"{{"type":"compaction","id":"k","parentId":"t","summary":"S","firstKeptEntryId":"b"}}"#).unwrap();
+    let view = read(text);
+    assert_eq!(ids(view.roots()), ["a", "s"]);
+    assert_eq!(ids(view.leaves()), ["c", "s", "k"]);
+    assert_eq!(ids(view.branch("t").unwrap()), ["c", "a", "b", "t"]);
+    assert_eq!(ids(view.branch("a").unwrap()), ["b", "c", "a"]);
+    assert_eq!(ids(view.branch("s").unwrap()), ["s"]);
+    for entry in view.entries() {
+        let context = view.context(Leaf::Id(&entry.id().unwrap())).unwrap();
+        assert!((1..=4).contains(&context.messages().len()));
+        assert!(entry.children().count() + entry.children_by_time().len() <= 4);
+    }
+    let report = view.report().unwrap();
+    assert_eq!(report.cycles, [vec!["a", "b", "c"], vec!["s"]]);
+    assert!(report.empty_compactions.is_empty() && report.missing_parents.is_empty());
+}
+
+// F12: one node an id, the last line wins, the report lists all lines (R49, R50).
+#[test]
+fn f12_duplicate_ids() {
+    let mut text = format!("{HEADER}\n{}\n", message("r", None, "root"));
+    for copy in 0..108 {
+        writeln!(text, "{}", message("d", Some("r"), &format!("copy {copy}"))).unwrap();
+        writeln!(text, "{}", message(&format!("x{copy}"), Some("d"), "child")).unwrap();
+    }
+    let view = read(text);
+    assert_eq!(view.entries().len(), 217);
+    let node = view.entry("d").unwrap();
+    assert_eq!((node.line(), node.children().count(), node.is_superseded()), (217, 108, false));
+    assert_eq!(ids(view.entry("r").unwrap().children()), ["d"]);
+    assert_eq!(view.entries().filter(|entry| entry.is_superseded()).count(), 107);
+    assert_eq!(view.leaves().len(), 108);
+    assert_eq!(ids(view.branch("x0").unwrap()), ["r", "d", "x0"]);
+    assert_eq!(contents(&view), ["root", "copy 107", "child"]);
+    let report = view.report().unwrap();
+    assert_eq!(report.duplicate_ids.len(), 1);
+    assert_eq!(report.duplicate_ids[0].id, "d");
+    assert_eq!(report.duplicate_ids[0].lines, (0..108).map(|copy| 3 + 2 * copy).collect::<Vec<u64>>());
+    assert!(report.missing_parents.is_empty());
+}
+
+/// Set in the child that measures itself: the file to open.
+const LARGE: &str = "LEAFLOG_TEST_LARGE";
+
+/// Peak memory of this process so far, in bytes.
+fn peak() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
+}
+
+// F15: a file is never read whole: opening, walking and reporting a large one costs its index.
+#[test]
+fn f15_no_whole_file_in_memory() {
+    let name = "f15_no_whole_file_in_memory";
+    if let Some(path) = std::env::var_os(LARGE) {
+        let before = peak().unwrap();
+        let view = SessionView::open(Path::new(&path)).unwrap();
+        let leaf = view.leaf().unwrap();
+        assert_eq!(view.branch(&leaf.id().unwrap()).unwrap().len(), view.entries().len());
+        assert!(view.report().unwrap().is_empty());
+        // The context keeps what follows the compaction only.
+        assert_eq!(view.context(Leaf::Last).unwrap().messages().len(), 2);
+        let bytes: u64 = view.entries().map(|entry| entry.text().unwrap().into_bytes().len() as u64).sum();
+        assert!(bytes > view.len() / 2);
+        println!("grown by {}", peak().unwrap() - before);
+        return;
+    }
+    if peak().is_none() {
+        println!("skipped: there is no VmHWM in /proc/self/status here");
+        return;
+    }
+    let size: u64 = if cfg!(debug_assertions) { 40 << 20 } else { 300 << 20 };
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    let mut out = std::io::BufWriter::new(file.as_file_mut());
+    writeln!(out, "{HEADER}").unwrap();
+    let text = "word ".repeat(4_000);
+    let (mut written, mut at) = (0, 0u32);
+    while written < size {
+        let parent = at.checked_sub(1).map(|at| format!("{at:08x}"));
+        let line = message(&format!("{at:08x}"), parent.as_deref(), &text);
+        written += line.len() as u64 + 1;
+        writeln!(out, "{line}").unwrap();
+        at += 1;
+    }
+    let last = format!("{:08x}", at - 1);
+    writeln!(out, r#"{{"type":"compaction","id":"c","parentId":"{last}","summary":"S","firstKeptEntryId":"c"}}"#)
+        .unwrap();
+    writeln!(out, "{}", message("end", Some("c"), "end")).unwrap();
+    out.flush().unwrap();
+    drop(out);
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(LARGE, file.path())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{output}{}", String::from_utf8_lossy(&child.stderr));
+    let grown: u64 = output.lines().find_map(|line| line.split("grown by ").nth(1)).unwrap().trim().parse().unwrap();
+    // Buffers and stacks of a few threads and an index of 15,000 entries, well below the file.
+    assert!(grown < 16 << 20, "memory grew by {grown} bytes for a file of {written}");
+}
+
+// F20: the header need not be on the first line (R15, R48).
+#[test]
+fn f20_header_on_a_later_line() {
+    let (a, b) = (message("a", None, "one"), message("b", Some("a"), "two"));
+    let garbage = "\n<<<<<<< HEAD\n{\"type\":\"session\"}\n[1]\n{\"type\":\"session\",\"id\":4}\n";
+    let text = format!("{garbage}{a}\n{HEADER}\n{b}\n{{\"type\":\"session\",\"id\":\"second\"}}\n");
+    let view = read(text.clone());
+    assert_eq!(view.header().id, "5e55105e55105e55");
+    assert_eq!(contents(&view), ["one", "two"]);
+    assert_eq!(ids(view.entries()), ["a", "b"]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("late.jsonl");
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(newest_session(&[dir.path().to_owned()]), Some(path));
+}
+
+// F27: a missing blob, a damaged one and a store that is none leave the session usable (R51).
+#[test]
+fn f27_missing_blob() {
+    // `printf x | sha256sum`, `printf y | sha256sum`
+    let x = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+    let y = "a1fce4363854ff888cff4b8e7875d600c2682390412a8cf79b37d0b11148b0fa";
+    let image = |hash: &str| format!(r#"{{"type":"image","mimeType":"image/png","data":"blob:sha256:{hash}"}}"#);
+    let entry = format!(
+        r#"{{"type":"message","id":"a","parentId":null,"message":{{"role":"user","content":[{},{}]}}}}"#,
+        image(x),
+        image(y)
+    );
+    let text = format!("{HEADER}\n{entry}\n");
+    let dir = tempfile::tempdir().unwrap();
+    let blobs = dir.path().join("blobs");
+    let open = || ViewOptions::new().blobs(&blobs).read_bytes(text.clone()).unwrap();
+    let datas = |view: &SessionView| -> Vec<String> {
+        let context = view.context(Leaf::Last).unwrap();
+        let message = context.messages().next().unwrap();
+        message.get("content").unwrap().items().map(|item| item.get_str("data").unwrap().into_owned()).collect()
+    };
+    let missing = |view: &SessionView| -> Vec<String> {
+        view.report()
+            .unwrap()
+            .missing_blobs
+            .iter()
+            .map(|blob| format!("{} {}", blob.line, blob.hash.as_str()))
+            .collect()
+    };
+    let (lost_x, lost_y) = (format!("blob:sha256:{x}"), format!("blob:sha256:{y}"));
+    // No store, then a file in its place, then a store without the blobs.
+    for step in 0..3 {
+        match step {
+            0 => {}
+            1 => std::fs::write(&blobs, "").unwrap(),
+            _ => {
+                std::fs::remove_file(&blobs).unwrap();
+                std::fs::create_dir(&blobs).unwrap();
+            }
+        }
+        let view = open();
+        assert_eq!(datas(&view), [lost_x.clone(), lost_y.clone()]);
+        assert_eq!(missing(&view), [format!("2 {x}"), format!("2 {y}")]);
+        assert_eq!(view.entries().next().unwrap().loaded_text().unwrap().json().bytes(), entry.as_bytes());
+    }
+    // One is there. `printf y | base64`
+    std::fs::write(blobs.join(y), "y").unwrap();
+    let view = open();
+    assert_eq!(datas(&view), [lost_x.clone(), "eQ==".to_owned()]);
+    assert_eq!(missing(&view), [format!("2 {x}")]);
+    // The other is damaged: noticed when it is read.
+    std::fs::write(blobs.join(x), "not x").unwrap();
+    let view = open();
+    assert!(missing(&view).is_empty());
+    assert_eq!(datas(&view), [lost_x, "eQ==".to_owned()]);
+    assert_eq!(missing(&view), [format!("2 {x}")]);
+}
+
+// F28: an assistant message without `usage`, and whatever else may be missing, stops nothing (R49).
+#[test]
+fn f28_assistant_message_without_usage() {
+    let messages = [
+        r#"{"role":"assistant","content":[]}"#,
+        r#"{"role":"assistant","content":7,"usage":null}"#,
+        r#"{"role":"assistant","usage":{}}"#,
+        r#"{"role":"assistant","usage":{"input":null,"cost":null},"provider":3,"model":[]}"#,
+        r#"{"role":"assistant","content":[{"type":"toolCall","arguments":null},null,[]]}"#,
+        r#"{"role":"assistant","usage":{"input":5,"cost":{}},"provider":"p","model":"m"}"#,
+        r#"{"role":7}"#,
+        "{}",
+    ];
+    let mut text = format!("{HEADER}\n");
+    for (at, message) in messages.iter().enumerate() {
+        writeln!(text, r#"{{"type":"message","id":"m{at}","message":{message}}}"#).unwrap();
+    }
+    for (at, message) in ["null", "[]", "\"text\"", "0"].iter().enumerate() {
+        writeln!(text, r#"{{"type":"message","id":"n{at}","message":{message}}}"#).unwrap();
+    }
+    writeln!(text, r#"{{"type":"message","id":"none"}}"#).unwrap();
+    let view = read(text);
+    assert_eq!(view.entries().len(), 13);
+    assert_eq!((view.usage().input, view.usage().cost), (5.0, 0.0));
+    assert_eq!(view.entries().filter(|entry| entry.role() == Some(Role::Assistant)).count(), 6);
+    for entry in view.entries() {
+        let id = entry.id().unwrap().into_owned();
+        let sent = view.context(Leaf::Id(&id)).unwrap().messages().len();
+        assert_eq!(sent, usize::from(id.starts_with('m')), "{id}");
+    }
+    assert!(view.report().unwrap().is_empty());
+    // Along one path: messages that are objects are sent, the model of the one that has any counts.
+    let chain: String = messages
+        .iter()
+        .enumerate()
+        .map(|(at, message)| {
+            let parent = at.checked_sub(1).map_or_else(|| "null".to_owned(), |at| format!("\"m{at}\""));
+            format!("{{\"type\":\"message\",\"id\":\"m{at}\",\"parentId\":{parent},\"message\":{message}}}\n")
+        })
+        .collect();
+    let context = read(format!("{HEADER}\n{chain}")).context(Leaf::Last).unwrap();
+    assert_eq!(context.messages().map(|message| message.to_string()).collect::<Vec<_>>(), messages);
+    assert_eq!(context.models, [("default".to_owned(), "p/m".to_owned())]);
+}
