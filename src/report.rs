@@ -144,7 +144,10 @@ impl fmt::Display for LoadReport {
             writeln!(f, "line {line}: the parent {parent_id} of {id} is not in the file, taken as a root")?;
         }
         for cycle in &self.cycles {
-            writeln!(f, "cycle: {} lead back to themselves; the first is taken as a root", cycle.join(", "))?;
+            match &cycle[..] {
+                [id] => writeln!(f, "cycle: {id} is its own parent; it is taken as a root")?,
+                ids => writeln!(f, "cycle: {} lead back to themselves; the first is taken as a root", ids.join(", "))?,
+            }
         }
         for EmptyCompaction { id, line, first_kept_entry_id } in &self.empty_compactions {
             let first = first_kept_entry_id.as_deref().unwrap_or("(none given)");

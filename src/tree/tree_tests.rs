@@ -304,6 +304,7 @@ fn labels() {
             label("1", "x", ",\"label\":\"one\""),
             label("2", "y", ",\"label\":\"two\""),
             label("3", "z", ",\"label\":\"three\""),
+            label("3k", "k", ",\"label\":\"kept\""),
             label("4", "x", ",\"label\":\"four\""),
             label("5", "y", ""),
             label("6", "y", ",\"label\":\"six\""),
@@ -317,7 +318,7 @@ fn labels() {
         .concat(),
     );
     let all: Vec<_> = tree.labels().iter().collect();
-    assert_eq!(all, [("x", "four"), ("y", "six"), ("u", "a\n")]);
+    assert_eq!(all, [("x", "four"), ("k", "kept"), ("y", "six"), ("u", "a\n")]);
     assert_eq!(tree.labels().get("x"), Some("four"));
     assert_eq!(tree.labels().get("z"), None);
 }
