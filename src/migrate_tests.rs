@@ -181,6 +181,7 @@ fn version_2() {
     for same in [
         r#"{"type":"message","message":{"role":"hookMessage","role":"user"}}"#,
         r#"{"type":"message","message":{"role":"custom"}}"#,
+        r#"{"type":"message","message":{"role":"cust\u006fm"}}"#,
         r#"{"type":"custom","message":{"role":"hookMessage"}}"#,
         r#"{"type":"message","message":{"inner":{"role":"hookMessage"}}}"#,
         r#"{"type":"message","message":{"role":"hookMessage"},"message":null}"#,

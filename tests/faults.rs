@@ -177,6 +177,13 @@ fn f12_duplicate_ids() {
     assert_eq!(report.duplicate_ids[0].id, "d");
     assert_eq!(report.duplicate_ids[0].lines, (0..108).map(|copy| 3 + 2 * copy).collect::<Vec<u64>>());
     assert!(report.missing_parents.is_empty());
+    // What the last line cost counts, and no other.
+    let paid = |input| {
+        let usage = format!(r#"{{"input":{input},"cost":{{"total":{input}.5}}}}"#);
+        format!(r#"{{"type":"message","id":"u","message":{{"role":"assistant","usage":{usage}}}}}"#)
+    };
+    let view = read(format!("{HEADER}\n{}\n{}\n{}\n", paid(1), paid(2), paid(4)));
+    assert_eq!((view.usage().input, view.usage().cost), (4.0, 4.5));
 }
 
 /// Set in the child that measures itself: the file to open.
