@@ -368,3 +368,7 @@ fn timestamp(out: &mut Vec<u8>, entry: Json<'_>) {
     }
     out.push(b'}');
 }
+
+#[cfg(test)]
+#[path = "context_tests.rs"]
+mod tests;
