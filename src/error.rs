@@ -111,6 +111,15 @@ impl Error {
         self.0.code
     }
 
+    /// What happened and the cause, without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match &self.0.source {
+            Some(source) => format!("{}: {source}", self.0.message),
+            None => self.0.message.clone(),
+        }
+    }
+
     /// The file or folder it is about.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
@@ -139,11 +148,7 @@ impl fmt::Display for Error {
             }
             f.write_str(": ")?;
         }
-        f.write_str(&self.0.message)?;
-        match &self.0.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.message())
     }
 }
 

@@ -2,11 +2,14 @@
 //! hand from the statements of the specification. A case names the statements it shows.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{EntryRef, Leaf, SessionView, ViewOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use support::tokens;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -43,24 +46,6 @@ fn for_each_case(check: impl Fn(&str) -> Result<(), String>) {
 
 fn same<T: PartialEq + std::fmt::Debug>(what: &str, got: T, want: T) -> Result<(), String> {
     if got == want { Ok(()) } else { Err(format!("{what}\n   got  {got:?}\n   want {want:?}")) }
-}
-
-/// JSON text without the blanks between its tokens.
-fn tokens(text: &str) -> String {
-    let mut out = String::new();
-    let (mut in_string, mut escaped) = (false, false);
-    for c in text.chars() {
-        if in_string {
-            in_string = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-        } else if c == '"' {
-            in_string = true;
-        } else if c.is_ascii_whitespace() {
-            continue;
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// The leaf and expected context of each context file of a case.

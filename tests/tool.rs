@@ -10,6 +10,7 @@ mod context;
 mod ends;
 #[path = "tool/show.rs"]
 mod show;
+mod support;
 #[path = "tool/terminal.rs"]
 mod terminal;
 
@@ -115,24 +116,6 @@ fn facts() -> Vec<(String, Value)> {
     }
     assert!(facts.len() >= 51, "only {} cases found", facts.len());
     facts
-}
-
-/// JSON text without the blanks between its tokens: a number keeps its spelling.
-fn tokens(text: &str) -> String {
-    let mut out = String::new();
-    let (mut in_string, mut escaped) = (false, false);
-    for c in text.chars() {
-        if in_string {
-            in_string = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-        } else if c == '"' {
-            in_string = true;
-        } else if c.is_ascii_whitespace() {
-            continue;
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// The report of a file without faults.

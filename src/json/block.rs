@@ -114,7 +114,8 @@ unsafe fn classify<B: Block>(buf: &[u8], start: usize, quotes: &mut Vec<u64>) ->
         while rest != 0 {
             let i = at + rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            // Bytes after the end of the line are looked at too: they can only make it unclean.
+            // The newline or carriage return that ends the line is no escape either. Bytes after it
+            // are looked at too: they can only make the line unclean.
             let byte = buf.get(i).copied().unwrap_or(b'\n');
             clean &= is_escape(byte);
             if byte == b'u' {
@@ -142,8 +143,6 @@ unsafe fn classify<B: Block>(buf: &[u8], start: usize, quotes: &mut Vec<u64>) ->
         let carriage_return =
             if end > at && buf[end - 1] == b'\r' { (newlines & newlines.wrapping_neg()) >> 1 } else { 0 };
         clean &= control & line & !carriage_return == 0;
-        // A backslash right before the end escapes nothing.
-        clean &= escaped & control & line.wrapping_add(1) | escaped & carriage_return == 0;
         quotes.push(open & line);
         return Line { end, clean, unicode_escapes };
     }

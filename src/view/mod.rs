@@ -49,6 +49,7 @@ pub struct SessionView {
 #[derive(Clone, Debug, Default)]
 pub struct ViewOptions {
     blobs: Option<PathBuf>,
+    fallback_blobs: Option<PathBuf>,
     threads: Option<NonZero<usize>>,
 }
 
@@ -76,6 +77,14 @@ impl ViewOptions {
     #[must_use]
     pub fn blobs(mut self, dir: impl Into<PathBuf>) -> Self {
         self.blobs = Some(dir.into());
+        self
+    }
+
+    /// The folder blobs are read from when none is given and the session lies in no folder
+    /// `sessions`.
+    #[must_use]
+    pub fn fallback_blobs(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.fallback_blobs = Some(dir.into());
         self
     }
 
@@ -137,7 +146,8 @@ impl ViewOptions {
         };
         let migration = Migration::prepare(&mut scan, &header_at, &header.id, header.version);
         let tree = Tree::build(&mut scan);
-        let blobs = self.blobs.or_else(|| path.and_then(paths::blobs_beside)).map(BlobStore::new);
+        let blobs =
+            self.blobs.or_else(|| path.and_then(paths::blobs_beside)).or(self.fallback_blobs).map(BlobStore::new);
         let mut view = SessionView {
             source,
             path: path.map(Path::to_owned),

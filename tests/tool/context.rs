@@ -1,6 +1,7 @@
 //! `leaflog context`.
 
-use crate::{example, fixture, project, run, session, tokens};
+use crate::support::tokens;
+use crate::{example, fixture, project, run, session};
 use leaflog::Leaf;
 use leaflog::SessionView;
 use serde_json::json;

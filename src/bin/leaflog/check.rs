@@ -1,7 +1,7 @@
 //! `leaflog check`: the load reports of files.
 
 use crate::args::CheckArgs;
-use crate::fail::{Exit, Failure, bare, complain, exit_of};
+use crate::fail::{Exit, Failure, complain, exit_of};
 use crate::open::Input;
 use crate::output::Out;
 use crate::style::Style;
@@ -123,17 +123,16 @@ fn text(name: &str, report: &LoadReport, out: &mut Out) -> Result<(), Failure> {
 
 fn fault(error: &NotChecked, name: &str) -> Fault {
     match error {
-        NotChecked::Unfound(Failure::Told { message, .. }) => {
+        NotChecked::Unfound(Failure::Told { code, message }) => {
             let message = message.strip_prefix(&format!("{name}: ")).unwrap_or(message).to_owned();
-            let code = if message.contains("\n") { "AMBIGUOUS" } else { "NOT_FOUND" };
-            Fault { code, message, path: None, line: None }
+            Fault { code: code.as_str(), message, path: None, line: None }
         }
         NotChecked::Unfound(Failure::Output(error)) => {
             Fault { code: "IO", message: error.to_string(), path: None, line: None }
         }
         NotChecked::Unread(error) => Fault {
             code: error.code().as_str(),
-            message: bare(error),
+            message: error.message(),
             path: error.path().map(|path| path.display().to_string()),
             line: error.line(),
         },

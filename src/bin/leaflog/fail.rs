@@ -31,7 +31,7 @@ pub enum Failure {
     /// The output cannot be written.
     Output(io::Error),
     /// Anything else; the lines are for the person.
-    Told { exit: Exit, message: String },
+    Told { code: ErrorCode, message: String },
 }
 
 impl From<io::Error> for Failure {
@@ -42,18 +42,23 @@ impl From<io::Error> for Failure {
 
 impl Failure {
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self::Told { exit: Exit::NotFound, message: message.into() }
+        Self::Told { code: ErrorCode::NotFound, message: message.into() }
+    }
+
+    /// More than one thing fits.
+    pub fn ambiguous(message: impl Into<String>) -> Self {
+        Self::Told { code: ErrorCode::Ambiguous, message: message.into() }
     }
 
     /// An error of the library about the input called `name`.
     pub fn of(error: &Error, name: &str) -> Self {
-        Self::Told { exit: exit_of(error.code()), message: located(error, name) }
+        Self::Told { code: error.code(), message: located(error, name) }
     }
 
     pub fn exit(&self) -> Exit {
         match self {
             Self::Output(_) => Exit::Io,
-            Self::Told { exit, .. } => *exit,
+            Self::Told { code, .. } => exit_of(*code),
         }
     }
 
@@ -81,17 +86,6 @@ fn located(error: &Error, name: &str) -> String {
         (None, Some(line)) => format!("{name}:{line}: {error}"),
         (None, None) => format!("{name}: {error}"),
     }
-}
-
-/// The message and the cause, without path and line.
-pub fn bare(error: &Error) -> String {
-    let text = error.to_string();
-    let Some(path) = error.path() else { return text };
-    let place = match error.line() {
-        Some(line) => format!("{}:{line}: ", path.display()),
-        None => format!("{}: ", path.display()),
-    };
-    text.strip_prefix(&place).map_or(text.clone(), str::to_owned)
 }
 
 /// Writes `leaflog: message` to the standard error stream. That nobody reads it is no failure.

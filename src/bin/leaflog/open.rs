@@ -47,25 +47,22 @@ impl Input {
 
     /// The blob folder of a session that does not lie in a folder `sessions`: `blobs` beside it,
     /// else that of the agent. There is always one, so that blobs that cannot be found are told.
-    fn blobs(&self) -> Option<PathBuf> {
+    fn fallback_blobs(&self) -> PathBuf {
         let dir = match self {
             Self::Stdin => Path::new("."),
             Self::File(path) => path.parent().unwrap_or(Path::new(".")),
         };
-        if let Self::File(path) = self {
-            let path = std::path::absolute(path).ok()?;
-            if path.ancestors().skip(1).any(|dir| dir.file_name() == Some(OsStr::new("sessions"))) {
-                return None;
-            }
-        }
         let beside = dir.join("blobs");
+        if beside.is_dir() {
+            return beside;
+        }
         let of_agent = session_roots().first().and_then(|root| Some(root.parent()?.join("blobs")));
-        Some(if beside.is_dir() { beside } else { of_agent.unwrap_or(beside) })
+        of_agent.unwrap_or(beside)
     }
 
     pub fn open(&self, blobs: Option<&Path>) -> Result<SessionView, Error> {
-        let mut options = ViewOptions::new();
-        if let Some(dir) = blobs.map(Path::to_owned).or_else(|| self.blobs()) {
+        let mut options = ViewOptions::new().fallback_blobs(self.fallback_blobs());
+        if let Some(dir) = blobs {
             options = options.blobs(dir);
         }
         match self {
@@ -112,7 +109,7 @@ fn by_prefix(prefix: &str) -> Result<Input, Failure> {
             if found.len() > LISTED {
                 message += &format!("\n  and {} more", found.len() - LISTED);
             }
-            Err(Failure::not_found(message))
+            Err(Failure::ambiguous(message))
         }
     }
 }
@@ -153,7 +150,7 @@ pub fn entry<'v>(view: &'v SessionView, arg: &str, name: &str) -> Result<EntryRe
             if found.len() > LISTED {
                 message += "\n  and more";
             }
-            Err(Failure::not_found(message))
+            Err(Failure::ambiguous(message))
         }
     }
 }

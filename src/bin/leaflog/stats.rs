@@ -6,10 +6,11 @@ use crate::forest::Forest;
 use crate::open;
 use crate::output::Out;
 use crate::style::Style;
-use crate::summary::number;
+use crate::summary::{self, number};
 use crate::text::{long_size, one_line, thousands, width};
-use leaflog::{EntryKind, EntryRef, Role, SessionView, Usage};
+use leaflog::{EntryRef, SessionView, Usage};
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Write as _;
 
@@ -112,13 +113,9 @@ fn names(entry: EntryRef<'_>) -> leaflog::Result<(String, Option<String>)> {
         return Ok((kind.clone(), role.flatten()));
     }
     let text = entry.text()?;
-    let kind = kind.unwrap_or_else(|| text.type_name().into_owned());
-    debug_assert!(entry.kind() == EntryKind::Other || entry.role() == Some(Role::Other));
-    let role = role.map(|_| {
-        let role = text.json().get("message").and_then(|message| message.get_str("role"));
-        role.map_or_else(|| "(none)".to_owned(), |role| role.into_owned())
-    });
-    Ok((kind, role))
+    let (kind, role) = summary::names(&text);
+    let role = entry.role().map(|_| role.map_or_else(|| "(none)".to_owned(), Cow::into_owned));
+    Ok((kind.into_owned(), role))
 }
 
 fn add(counts: &mut HashMap<String, Count>, name: String, bytes: u64) {
