@@ -3,6 +3,7 @@
 use crate::entry::BLOB_PREFIX;
 use crate::error::{Error, Result};
 use crate::json::{Edit, Key, Visitor, decode, push_string, walk};
+use crate::storage::{TempFile, disk};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -47,7 +48,7 @@ impl BlobStore {
     /// # Errors
     /// When the file is there and cannot be read.
     pub fn get(&self, hash: &BlobHash) -> Result<Blob> {
-        let path = self.dir.join(hash.as_str());
+        let path = self.path(hash);
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
             // A folder of that name, or a file where the store should be: there is no such blob.
@@ -58,10 +59,49 @@ impl BlobStore {
         Ok(if is_whole { Blob::Found(bytes) } else { Blob::Damaged })
     }
 
+    /// Puts bytes into the store. What is there already is not written again.
+    ///
+    /// The blob survives the process when this returns, and a power cut after
+    /// [`SessionManager::flush`](crate::SessionManager::flush).
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, bytes: &[u8]) -> Result<BlobHash> {
+        let hash = BlobHash::of(bytes);
+        if !self.has(&hash) {
+            self.write(&hash, bytes)?;
+        }
+        Ok(hash)
+    }
+
+    /// Writes a blob to a file nobody sees and gives it its name (R51).
+    fn write(&self, hash: &BlobHash, bytes: &[u8]) -> Result<()> {
+        let path = self.path(hash);
+        let failed = |error| Error::io(error, "cannot write the blob", &path);
+        disk::create_dir(&self.dir).map_err(failed)?;
+        let temp = TempFile::random(&path).map_err(failed)?;
+        disk::write_all(temp.file(), bytes).map_err(failed)?;
+        temp.put_in_place(&path).map_err(failed)
+    }
+
+    /// Where a blob is.
+    #[must_use]
+    pub fn path(&self, hash: &BlobHash) -> PathBuf {
+        self.dir.join(hash.as_str())
+    }
+
+    /// Waits until a blob would survive a power cut.
+    pub(crate) fn sync(&self, hash: &BlobHash) -> Result<()> {
+        let path = self.path(hash);
+        let failed = |error| Error::io(error, "cannot sync the blob", &path);
+        disk::sync(&std::fs::File::open(&path).map_err(failed)?).map_err(failed)?;
+        disk::sync_dir(&self.dir).map_err(failed)
+    }
+
     /// Whether the store has a file of that name. The bytes are not looked at.
     #[must_use]
     pub fn has(&self, hash: &BlobHash) -> bool {
-        self.dir.join(hash.as_str()).is_file()
+        self.path(hash).is_file()
     }
 }
 
@@ -77,6 +117,18 @@ impl BlobHash {
         let hash = text.as_bytes().strip_prefix(BLOB_PREFIX)?;
         let is_hash = hash.len() == 64 && hash.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         is_hash.then(|| Self(text[BLOB_PREFIX.len()..].to_owned()))
+    }
+
+    /// The hash of bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(hex(&Sha256::digest(bytes)))
+    }
+
+    /// The reference that stands for the blob in an entry.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        format!("blob:sha256:{}", self.0)
     }
 
     /// The hex digits.

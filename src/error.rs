@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -11,8 +12,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Printed, it is one line: the path, the line of the file when there is one, what happened, and
 /// the cause the operating system gave.
-#[derive(Debug)]
-pub struct Error(Box<Inner>);
+///
+/// An error can be cloned: a failure that stays in force is handed out more than once.
+#[derive(Clone, Debug)]
+pub struct Error(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -46,6 +49,12 @@ pub enum ErrorCode {
     InvalidArgument = 8,
     /// Any other failure of the operating system.
     Io = 9,
+    /// Another process held the session's lock for too long (R53).
+    Locked = 10,
+    /// A writer was used after it was closed.
+    Closed = 11,
+    /// Something is there already that must not be replaced.
+    AlreadyExists = 12,
 }
 
 impl ErrorCode {
@@ -62,6 +71,9 @@ impl ErrorCode {
             Self::Ambiguous => "AMBIGUOUS",
             Self::InvalidArgument => "INVALID_ARGUMENT",
             Self::Io => "IO",
+            Self::Locked => "LOCKED",
+            Self::Closed => "CLOSED",
+            Self::AlreadyExists => "ALREADY_EXISTS",
         }
     }
 }
@@ -73,35 +85,41 @@ impl fmt::Display for ErrorCode {
 }
 
 impl Error {
-    /// An error without a cause in the operating system.
-    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), path: None, line: None, source: None }))
+    /// An error without a cause in the operating system: for storages of one's own.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Arc::new(Inner { code, message: message.into(), path: None, line: None, source: None }))
     }
 
     /// A failure of the operating system while doing `what` with `path`.
-    pub(crate) fn io(source: io::Error, what: &str, path: &Path) -> Self {
+    #[must_use]
+    pub fn io(source: io::Error, what: &str, path: &Path) -> Self {
         let code = match source.kind() {
             io::ErrorKind::NotFound => ErrorCode::NotFound,
             io::ErrorKind::IsADirectory => ErrorCode::IsADirectory,
             io::ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
             _ => ErrorCode::Io,
         };
-        let mut error = Self::new(code, what).at(path);
-        error.0.source = Some(source);
-        error
+        let path = Some(path.to_owned());
+        Self(Arc::new(Inner { code, message: what.into(), path, line: None, source: Some(source) }))
     }
 
     pub(crate) fn entry_not_found(id: &str) -> Self {
         Self::new(ErrorCode::EntryNotFound, format!("Entry {id} not found"))
     }
 
+    /// Says where, on an error nobody has a copy of yet.
     pub(crate) fn at(mut self, path: &Path) -> Self {
-        self.0.path = Some(path.to_owned());
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.path = Some(path.to_owned());
+        }
         self
     }
 
     pub(crate) fn at_line(mut self, line: u64) -> Self {
-        self.0.line = Some(line);
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.line = Some(line);
+        }
         self
     }
 

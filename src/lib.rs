@@ -34,8 +34,10 @@ mod entry;
 mod error;
 mod json;
 mod load;
+mod manager;
 mod migrate;
 mod paths;
+mod persist;
 mod report;
 mod storage;
 mod tree;
@@ -47,11 +49,18 @@ pub mod internals;
 pub use blob::{Blob, BlobHash, BlobStore};
 pub use context::SessionContext;
 pub use discovery::{newest_session, sessions_by_prefix};
-pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Header, Role, Usage};
+pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};
 pub use json::{Json, JsonKind};
+pub use manager::{
+    ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,
+    PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
+};
 pub use paths::session_roots;
 pub use report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
+};
+pub use storage::{
+    FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, StorageStat, WriterMode,
 };
 pub use view::{EntryRef, Leaf, SessionView, ViewOptions};

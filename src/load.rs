@@ -27,7 +27,8 @@ pub(crate) struct Scan {
     /// later part hands its costs on and the sum is made in file order.
     costs: Vec<f64>,
     collect_costs: bool,
-    line_count: u64,
+    /// Physical lines.
+    pub(crate) line_count: u64,
 }
 
 /// A piece of the file that is not an entry, and not blank.
@@ -66,11 +67,12 @@ pub(crate) struct LabelEvent {
 }
 
 /// The physical line of each entry: kept only where it is not the line after the one before.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LineNumbers(Vec<(u32, u64)>);
 
 impl LineNumbers {
-    fn push(&mut self, entry: u32, line: u64) {
+    /// The line of an entry that comes after all that have one.
+    pub(crate) fn push(&mut self, entry: u32, line: u64) {
         let expected = self.0.last().map(|&(first, at)| at + u64::from(entry - first));
         if expected != Some(line) {
             self.0.push((entry, line));
@@ -122,6 +124,41 @@ pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<S
     })
 }
 
+/// What a scan needs from line to line.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    scanner: Scanner,
+    facts: Facts,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        Self { scanner: Scanner::new(), facts: Facts::default() }
+    }
+
+    /// Scans a piece of a file that grew: whole lines, the last one even without its newline.
+    /// `line`: the number of lines before it.
+    pub(crate) fn lines(&mut self, bytes: &[u8], offset: u64, line: u64) -> Result<Scan> {
+        let mut scan = Scan { line_count: line, ..Scan::default() };
+        scan.piece(self, bytes, offset, true)?;
+        Ok(scan)
+    }
+
+    /// Scans a text that is to be one entry.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it is not.
+    pub(crate) fn entry(&mut self, text: &[u8]) -> Result<Scan> {
+        let scan = self.lines(text, 0, 0)?;
+        let whole = scan.slots.first().is_some_and(|slot| slot.offset == 0 && slot.len as usize == text.len());
+        if whole && scan.slots.len() == 1 && scan.others.is_empty() {
+            return Ok(scan);
+        }
+        let message = "the text is not one entry: a JSON object with a string type, other than session";
+        Err(Error::new(ErrorCode::InvalidArgument, message))
+    }
+}
+
 /// The first line that starts at `from` or later.
 fn line_start(source: &Source, from: u64) -> Result<u64> {
     let mut at = from.saturating_sub(1);
@@ -140,7 +177,7 @@ fn line_start(source: &Source, from: u64) -> Result<u64> {
 /// Scans the lines of `range`, which starts and ends with a line.
 fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result<Scan> {
     let mut part = Scan { collect_costs, ..Scan::default() };
-    let mut reader = (Scanner::new(), Facts::default());
+    let mut reader = Reader::new();
     if let Source::Bytes(bytes) = source {
         part.piece(&mut reader, &bytes[range.start as usize..range.end as usize], range.start, true)?;
         return Ok(part);
@@ -175,8 +212,8 @@ fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result
 impl Scan {
     /// Scans the lines of `buf`, whose first byte is at `offset` of the source; the last line
     /// only when it is whole or the source `ends` there. Gives the bytes done with.
-    fn piece(&mut self, reader: &mut (Scanner, Facts), buf: &[u8], offset: u64, ends: bool) -> Result<usize> {
-        let (scanner, facts) = reader;
+    fn piece(&mut self, reader: &mut Reader, buf: &[u8], offset: u64, ends: bool) -> Result<usize> {
+        let Reader { scanner, facts } = reader;
         let mut start = 0;
         while start < buf.len() {
             let line = scanner.line(buf, start);

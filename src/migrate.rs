@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 /// How the lines of an older file are to be read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Migration {
     from: u32,
     /// Entries before the header.
@@ -92,7 +92,6 @@ impl Migration {
 }
 
 /// The header as the current version writes it.
-#[cfg(test)]
 pub(crate) fn header(text: &[u8]) -> Vec<u8> {
     let mut header = Object::read(text, 0);
     header.set("version", CURRENT_SESSION_VERSION.to_string().into_bytes());

@@ -49,7 +49,7 @@ impl Field {
 }
 
 /// What an object on a line says of itself. The last of duplicate keys counts (R45).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) type_name: Field,
     pub(crate) id: Field,
@@ -63,7 +63,7 @@ pub(crate) struct Facts {
 }
 
 /// What the `message` of an entry says.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MessageFacts {
     pub(crate) role: Field,
     tool: Field,

@@ -1,5 +1,6 @@
 //! The session header (R6) and the title slot (R48).
 
+use super::line::LineBuilder;
 use crate::json::Json;
 
 /// The version this library writes (R10).
@@ -73,6 +74,30 @@ pub(crate) struct TitleSlot {
 }
 
 impl TitleSlot {
+    /// The slot's text: with a newline exactly [`TitleSlot::LEN`] bytes. A title that is too long
+    /// is cut between characters.
+    pub(crate) fn to_text(&self, updated_at: &str) -> Vec<u8> {
+        let text = |title: &str, pad: &str| {
+            LineBuilder::new("title")
+                .json("v", b"1")
+                .text("title", title)
+                .optional_text("source", self.source.as_deref())
+                .text("updatedAt", updated_at)
+                .text("pad", pad)
+                .finish()
+        };
+        // No more than that can fit.
+        let mut title = &self.title[..self.title.floor_char_boundary(Self::LEN)];
+        loop {
+            let bare = text(title, "").len();
+            if bare < Self::LEN || title.is_empty() {
+                return text(title, &" ".repeat((Self::LEN - 1).saturating_sub(bare)));
+            }
+            let last = title.char_indices().next_back().map_or(0, |(at, _)| at);
+            title = &title[..last];
+        }
+    }
+
     /// Bytes of the line, its newline included.
     pub(crate) const LEN: usize = 256;
 

@@ -3,7 +3,9 @@
 mod body;
 mod facts;
 mod header;
+mod ids;
 mod kind;
+mod line;
 pub(crate) mod time;
 mod usage;
 
@@ -12,5 +14,8 @@ pub(crate) use body::{strings, time_ms};
 pub(crate) use facts::{BLOB_PREFIX, Facts, Field};
 pub(crate) use header::TitleSlot;
 pub use header::{CURRENT_SESSION_VERSION, Header};
+pub use ids::Generator;
+pub(crate) use ids::SystemGenerator;
 pub use kind::{EntryKind, Role};
+pub(crate) use line::LineBuilder;
 pub use usage::Usage;

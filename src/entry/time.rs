@@ -9,6 +9,44 @@ pub(crate) fn parse(text: &[u8]) -> Option<i64> {
     usual(text).or_else(|| other(std::str::from_utf8(text).ok()?))
 }
 
+/// The text of a moment, as agents write it.
+pub(crate) fn format(ms: i64) -> String {
+    let days = ms.div_euclid(86_400_000);
+    let (year, month, day) = civil(days);
+    if !(0..=9999).contains(&year) {
+        return Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |moment| format!("{moment:.3}"));
+    }
+    let of_day = ms.rem_euclid(86_400_000);
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    let fields = [
+        (0, 4, year),
+        (5, 2, month),
+        (8, 2, day),
+        (11, 2, of_day / 3_600_000),
+        (14, 2, of_day / 60_000 % 60),
+        (17, 2, of_day / 1000 % 60),
+        (20, 3, of_day % 1000),
+    ];
+    for (at, digits, mut number) in fields {
+        for place in text[at..at + digits].iter_mut().rev() {
+            *place += (number % 10) as u8;
+            number /= 10;
+        }
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Year, month and day of a day counted from 1970, with years that begin in March.
+fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year + i64::from(month <= 2), month, of_year - (153 * shifted + 2) / 5 + 1)
+}
+
 /// `2026-02-16T10:20:30.000Z`, the one form agents write.
 fn usual(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
@@ -67,6 +105,20 @@ mod tests {
         assert_eq!(parse(b"2024-02-29T23:59:59.999Z"), Some(1_709_251_199_999));
         assert_eq!(parse(b"2000-03-01T00:00:00.001Z"), Some(951_868_800_001));
         assert_eq!(parse(b"1969-12-31T23:59:59.999Z"), Some(-1));
+    }
+
+    #[test]
+    fn r4_text_of_a_moment() {
+        assert_eq!(super::format(1_771_237_230_000), "2026-02-16T10:20:30.000Z");
+        assert_eq!(super::format(1_709_251_199_999), "2024-02-29T23:59:59.999Z");
+        assert_eq!(super::format(-1), "1969-12-31T23:59:59.999Z");
+        // Every day of 800 years, there and back, and as another library has it.
+        for day in -146_097..146_097i64 {
+            let ms = day * 86_400_000 + 45_296_789;
+            let text = super::format(ms);
+            assert_eq!(parse(text.as_bytes()), Some(ms), "{text}");
+            assert_eq!(text, format!("{:.3}", jiff::Timestamp::from_millisecond(ms).unwrap()));
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod walk;
 
 pub(crate) use cursor::{Cursor, Key};
 pub(crate) use edit::{Edit, Object, apply};
-pub(crate) use scan::{Line, OnValue, Scanner};
+pub(crate) use scan::{Line, OnValue, Scanner, one_value};
 pub(crate) use string::{decode, push_string};
 pub use value::{Json, JsonKind};
 pub(crate) use walk::{Visitor, walk};

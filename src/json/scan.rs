@@ -2,8 +2,10 @@
 
 use super::block::{self, Classify};
 use super::cursor::{Bitmap, Checked, Cursor, Strings};
+use std::borrow::Cow;
 
 /// Scans the lines of a buffer. Holds the bitmap between lines, so one scanner serves a thread.
+#[derive(Clone, Debug)]
 pub(crate) struct Scanner {
     classify: Classify,
     quotes: Vec<u64>,
@@ -27,7 +29,7 @@ impl Scanner {
     }
 
     pub(crate) fn with(classify: Classify) -> Self {
-        Self { classify, quotes: Vec::new() }
+        Self { classify, quotes: Vec::with_capacity(64) }
     }
 
     /// The line that starts at `start`. It ends at the first newline, or with the buffer.
@@ -42,6 +44,27 @@ impl Scanner {
             unicode_escapes: line.unicode_escapes,
         }
     }
+}
+
+/// `text` without the blanks around it, when it is one JSON value and nothing else; without
+/// newlines, so that it can stand in a line.
+pub(crate) fn one_value(text: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let text = text.trim_ascii();
+    let mut scanner = Scanner::new();
+    let line = scanner.line(text, 0);
+    let end = if line.clean && line.end == text.len() {
+        Cursor::new(text, Bitmap { quotes: line.quotes, base: 0 }).value(0)
+    } else {
+        Cursor::new(text, Checked).value(0)
+    };
+    if end != Some(text.len()) {
+        return None;
+    }
+    if memchr::memchr2(b'\n', b'\r', text).is_none() {
+        return Some(Cow::Borrowed(text));
+    }
+    // Inside a string there are none, it is valid; between tokens a blank is as good.
+    Some(text.iter().map(|&byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect::<Vec<_>>().into())
 }
 
 /// What [`Line::values`] hands out: a way to read the value at a position.

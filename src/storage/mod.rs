@@ -1,5 +1,17 @@
-//! The only place with file I/O.
+//! The only place with file I/O: reading by position, the operations a write is made of, the
+//! lock, files that take another's place, and the storages.
 
+pub(crate) mod disk;
+mod file;
+pub(crate) mod lock;
+mod memory;
+mod session_storage;
 mod source;
+pub(crate) mod temp;
 
+pub use file::FileSessionStorage;
+pub(crate) use file::artifacts_dir;
+pub use memory::MemorySessionStorage;
+pub use session_storage::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode};
 pub(crate) use source::{Source, Window};
+pub(crate) use temp::TempFile;

@@ -1,16 +1,18 @@
 //! Where a session's bytes are read from: a file by position, or bytes in memory.
 
+use super::disk::{self, Identity};
 use crate::error::{Error, ErrorCode, Result};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes that can be read at any position and do not change up to `len`. A file that is replaced
 /// by a rename stays readable; one that grows is read up to the length it had.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Source {
-    File { file: File, path: PathBuf, len: u64 },
+    File { file: Arc<File>, path: PathBuf, len: u64 },
     Bytes(Vec<u8>),
 }
 
@@ -27,11 +29,43 @@ impl Source {
         let mut file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_file() {
-            return Ok(Self::File { file, path: path.to_owned(), len: metadata.len() });
+            return Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len: metadata.len() });
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| Error::io(error, "cannot read the session", path))?;
         Ok(Self::Bytes(bytes))
+    }
+
+    /// What tells the file from another; for bytes their length.
+    pub(crate) fn identity(&self) -> Result<Identity> {
+        match self {
+            Self::File { file, path, len } => disk::identity_of(file)
+                .map(|identity| Identity { len: *len, ..identity })
+                .map_err(|error| Error::io(error, "cannot look at the session", path)),
+            Self::Bytes(bytes) => Ok(Identity { inode: 0, len: bytes.len() as u64 }),
+        }
+    }
+
+    /// The same file under another name.
+    pub(crate) fn named(mut self, name: &Path) -> Self {
+        if let Self::File { path, .. } = &mut self {
+            name.clone_into(path);
+        }
+        self
+    }
+
+    /// The file has `now` bytes now.
+    pub(crate) fn grown(&mut self, now: u64) {
+        if let Self::File { len, .. } = self {
+            *len = now;
+        }
+    }
+
+    /// Adds bytes that were written to where these came from.
+    pub(crate) fn append(&mut self, more: &[u8]) {
+        if let Self::Bytes(bytes) = self {
+            bytes.extend_from_slice(more);
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {

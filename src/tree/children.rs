@@ -5,9 +5,10 @@ use super::{Slot, Tree};
 const NONE: u32 = u32::MAX;
 
 /// The children of every node as linked lists, in the order of the tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Children {
     first: Vec<u32>,
+    last: Vec<u32>,
     next: Vec<u32>,
     roots: Vec<u32>,
 }
@@ -15,7 +16,8 @@ pub(crate) struct Children {
 impl Children {
     fn build(tree: &Tree) -> Self {
         let count = tree.slots.len();
-        let mut children = Self { first: vec![NONE; count], next: vec![NONE; count], roots: Vec::new() };
+        let none = || vec![NONE; count];
+        let mut children = Self { first: none(), last: none(), next: none(), roots: Vec::new() };
         let nodes = tree.nodes();
         let mut cut: Vec<u32> = tree.cycles().iter().map(|cycle| cycle[0]).collect();
         cut.sort_unstable();
@@ -24,14 +26,34 @@ impl Children {
             // The first entry of a cycle is a root (R49).
             match tree.parent(index).filter(|_| cut.binary_search(&index).is_err()) {
                 Some(parent) => {
-                    children.next[index as usize] = children.first[parent as usize];
-                    children.first[parent as usize] = index;
+                    let first = std::mem::replace(&mut children.first[parent as usize], index);
+                    children.next[index as usize] = first;
+                    if first == NONE {
+                        children.last[parent as usize] = index;
+                    }
                 }
                 None => children.roots.push(index),
             }
         }
         children.roots.reverse();
         children
+    }
+
+    /// Takes in the entries from `from` on, of which each hangs on one before it.
+    pub(super) fn extend(&mut self, tree: &Tree, from: u32) {
+        for list in [&mut self.first, &mut self.last, &mut self.next] {
+            list.resize(tree.slots.len(), NONE);
+        }
+        for index in (from..tree.count()).filter(|&index| tree.slot(index).is_node()) {
+            let Some(parent) = tree.parent(index) else {
+                self.roots.push(index);
+                continue;
+            };
+            match std::mem::replace(&mut self.last[parent as usize], index) {
+                NONE => self.first[parent as usize] = index,
+                before => self.next[before as usize] = index,
+            }
+        }
     }
 }
 

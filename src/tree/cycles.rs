@@ -6,6 +6,9 @@ use super::Tree;
 impl Tree {
     /// Marks every entry that lies on a cycle.
     pub(super) fn mark_cycles(&mut self) {
+        for slot in &mut self.slots {
+            slot.clear_in_cycle();
+        }
         // For each entry the walk that reached it first, counted from 1.
         let mut seen = vec![0u32; self.slots.len()];
         for start in 0..self.count() {

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 /// The labels in force. Their order is that of a JavaScript `Map`: a label that is changed keeps
 /// its place, one that is cleared and set again goes last.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
     by_target: HashMap<String, (u64, String)>,
     set: u64,

@@ -16,7 +16,7 @@ use labels::Labels;
 pub(crate) use slot::{Id, Names, Parent, Slot, hex_id};
 
 use crate::entry::Usage;
-use crate::load::Scan;
+use crate::load::{LabelEvent, Scan};
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 /// The index of a session, and what is derived from it at once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tree {
     slots: Vec<Slot>,
     names: Names,
@@ -36,6 +36,8 @@ pub(crate) struct Tree {
     labels: Labels,
     /// Of every line; the caller makes it anew when there are duplicate ids.
     usage: Usage,
+    /// Nodes whose parent no entry is.
+    orphans: u32,
     /// Some parent comes after its child, or is the child: there may be cycles.
     forward: bool,
     children: OnceLock<Children>,
@@ -54,6 +56,7 @@ impl Tree {
             leaf: None,
             labels: Labels::default(),
             usage: scan.usage,
+            orphans: 0,
             forward: false,
             children: OnceLock::new(),
         };
@@ -61,6 +64,9 @@ impl Tree {
         let mut by_id = HashTable::with_capacity(tree.slots.len());
         for index in 0..tree.count() {
             tree.insert(&mut by_id, index);
+            if tree.slot(index).id().is_some() {
+                tree.leaf = Some(index);
+            }
         }
         tree.by_id = by_id;
         for index in 0..tree.count() {
@@ -69,12 +75,76 @@ impl Tree {
         if tree.forward {
             tree.mark_cycles();
         }
-        for event in std::mem::take(&mut scan.labels) {
-            if !tree.slot(event.entry).is_superseded() {
-                tree.labels.apply(event.target, event.label);
+        tree.apply_labels(std::mem::take(&mut scan.labels), 0);
+        tree
+    }
+
+    /// Adds the entries of another scan after those that are there; the leaf stays. Gives the
+    /// index of the first. Usage is added too: when ids repeat it has to be made anew.
+    pub(crate) fn extend(&mut self, scan: Scan) -> u32 {
+        let first = self.count();
+        let names = self.names.len();
+        self.names.append(&scan.names);
+        self.slots.extend(scan.slots.into_iter().map(|mut slot| {
+            slot.shift_names(names);
+            slot
+        }));
+        let duplicates = self.first_lines.len();
+        let mut replaced = HashMap::new();
+        let mut by_id = std::mem::take(&mut self.by_id);
+        for index in first..self.count() {
+            if let Some(before) = self.insert(&mut by_id, index) {
+                replaced.insert(before, index);
             }
         }
-        tree
+        self.by_id = by_id;
+        let orphans = std::mem::take(&mut self.orphans);
+        let from = if orphans > 0 { 0 } else { first };
+        for index in from..self.count() {
+            self.resolve(index);
+        }
+        if !replaced.is_empty() {
+            self.point_to_last_lines(&replaced);
+        }
+        if self.forward {
+            self.mark_cycles();
+        }
+        self.apply_labels(scan.labels, first);
+        self.usage += scan.usage;
+        let plain =
+            orphans == self.orphans && duplicates == self.first_lines.len() && replaced.is_empty() && !self.forward;
+        match self.children.take() {
+            Some(mut children) if plain => {
+                children.extend(self, first);
+                self.children = OnceLock::from(children);
+            }
+            _ => {}
+        }
+        first
+    }
+
+    /// After ids came again: who hung on an earlier line hangs on the last.
+    fn point_to_last_lines(&mut self, replaced: &HashMap<u32, u32>) {
+        for index in 0..self.count() {
+            let Parent::Entry(mut parent) = self.slot(index).parent() else { continue };
+            while let Some(&last) = replaced.get(&parent) {
+                parent = last;
+            }
+            self.forward |= parent >= index;
+            self.slots[index as usize].set_parent(Parent::Entry(parent));
+        }
+        if let Some(leaf) = self.leaf {
+            self.leaf = self.slot(leaf).id().and_then(|id| self.lookup(id));
+        }
+    }
+
+    /// `first`: the index of the first entry the events count from.
+    fn apply_labels(&mut self, events: Vec<LabelEvent>, first: u32) {
+        for event in events {
+            if !self.slot(first + event.entry).is_superseded() {
+                self.labels.apply(event.target, event.label);
+            }
+        }
     }
 
     /// Entries, in file order, are `0..count`.
@@ -90,6 +160,14 @@ impl Tree {
     /// The last entry with an id (R17).
     pub(crate) fn leaf(&self) -> Option<u32> {
         self.leaf
+    }
+
+    pub(crate) fn set_leaf(&mut self, leaf: Option<u32>) {
+        self.leaf = leaf;
+    }
+
+    pub(crate) fn slot_mut(&mut self, index: u32) -> &mut Slot {
+        &mut self.slots[index as usize]
     }
 
     pub(crate) fn labels(&self) -> &Labels {
@@ -174,19 +252,22 @@ impl Tree {
             .copied()
     }
 
-    /// Makes `index` the entry of its id, and the leaf.
-    fn insert(&mut self, by_id: &mut HashTable<u32>, index: u32) {
-        let Some(id) = self.slot(index).id() else { return };
-        self.leaf = Some(index);
+    /// Makes `index` the entry of its id; gives the one that was before.
+    fn insert(&mut self, by_id: &mut HashTable<u32>, index: u32) -> Option<u32> {
+        let id = self.slot(index).id()?;
         let is_same = |&other: &u32| self.slot(other).id().is_some_and(|other| self.same(id, other));
         let hash = |&other: &u32| self.slot(other).id().map_or(0, |id| self.hash(id));
         match by_id.entry(self.hash(id), is_same, hash) {
-            Entry::Vacant(place) => drop(place.insert(index)),
+            Entry::Vacant(place) => {
+                place.insert(index);
+                None
+            }
             Entry::Occupied(mut place) => {
                 let before = std::mem::replace(place.get_mut(), index);
                 self.slots[before as usize].supersede();
                 let first = self.first_lines.remove(&before).unwrap_or(before);
                 self.first_lines.insert(index, first);
+                Some(before)
             }
         }
     }
@@ -204,6 +285,8 @@ impl Tree {
         if let Some(parent) = before.or_else(|| self.lookup(id)) {
             self.forward |= parent >= index;
             self.slots[index as usize].set_parent(Parent::Entry(parent));
+        } else {
+            self.orphans += 1;
         }
     }
 }

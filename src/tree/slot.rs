@@ -47,6 +47,11 @@ const BLOB_REFERENCE: u8 = 2;
 const PROVIDER_PAYLOAD: u8 = 4;
 /// Following parents from it leads back to it.
 const IN_CYCLE: u8 = 8;
+/// This process appended it.
+const OWN: u8 = 16;
+
+/// Set in an offset that is a place in memory, not in the file.
+const IN_MEMORY: u64 = 1 << 63;
 
 impl Slot {
     pub(crate) const NO_TIME: i64 = i64::MIN;
@@ -102,6 +107,34 @@ impl Slot {
         }
     }
 
+    /// The text is in memory: its place there.
+    pub(crate) fn memory(&self) -> Option<usize> {
+        (self.offset & IN_MEMORY != 0).then_some((self.offset & !IN_MEMORY) as usize)
+    }
+
+    pub(crate) fn set_memory(&mut self, place: usize) {
+        self.offset = place as u64 | IN_MEMORY;
+    }
+
+    pub(crate) fn is_own(&self) -> bool {
+        self.flags & OWN != 0
+    }
+
+    pub(crate) fn mark_own(&mut self) {
+        self.flag(OWN);
+    }
+
+    /// Takes over what the text of the same entry says now.
+    pub(crate) fn take_text(&mut self, other: &Self) {
+        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD;
+        (self.kind, self.role, self.time, self.len) = (other.kind, other.role, other.time, other.len);
+        self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
+    }
+
+    pub(crate) fn clear_in_cycle(&mut self) {
+        self.flags &= !IN_CYCLE;
+    }
+
     fn flag(&mut self, flag: u8) {
         self.flags |= flag;
     }
@@ -145,7 +178,7 @@ impl Slot {
 }
 
 /// The ids that are not eight lowercase hex digits, one after another.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     bytes: Vec<u8>,
     ends: Vec<usize>,

@@ -3,8 +3,10 @@
 mod entry;
 mod report;
 mod texts;
+mod write;
 
 pub use entry::EntryRef;
+use write::Memory;
 
 use crate::blob::{BlobHash, BlobStore};
 use crate::context::{self, SessionContext};
@@ -21,6 +23,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A session read from a file, from bytes or from a reader: no lock is taken, nothing is written,
 /// an older version is migrated in memory only.
@@ -31,7 +34,7 @@ use std::path::{Path, PathBuf};
 /// [`FileChanged`](ErrorCode::FileChanged).
 ///
 /// A view can be shared between threads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SessionView {
     source: Source,
     path: Option<PathBuf>,
@@ -42,7 +45,13 @@ pub struct SessionView {
     others: Vec<Other>,
     lines: LineNumbers,
     blobs: Option<BlobStore>,
-    damaged_blobs: Mutex<BTreeSet<(u64, BlobHash)>>,
+    damaged_blobs: Arc<Mutex<BTreeSet<(u64, BlobHash)>>>,
+    /// Physical lines of the file.
+    line_count: u64,
+    /// Texts that are not in the file, or stand there in another form.
+    memory: Memory,
+    /// For entries that are appended.
+    reader: load::Reader,
 }
 
 /// How a [`SessionView`] is opened.
@@ -126,7 +135,7 @@ impl ViewOptions {
         self.read_bytes(bytes)
     }
 
-    fn read(self, source: Source, path: Option<&Path>) -> Result<SessionView> {
+    pub(crate) fn read(self, source: Source, path: Option<&Path>) -> Result<SessionView> {
         let named = |error: Error| match path {
             Some(path) if error.path().is_none() => error.at(path),
             _ => error,
@@ -158,7 +167,10 @@ impl ViewOptions {
             others: scan.others,
             lines: scan.lines,
             blobs,
-            damaged_blobs: Mutex::default(),
+            damaged_blobs: Arc::default(),
+            line_count: scan.line_count,
+            memory: Memory::default(),
+            reader: load::Reader::new(),
         };
         if view.tree.has_duplicates() {
             let usage = view.usage_of_nodes()?;
@@ -307,7 +319,7 @@ impl SessionView {
         }
     }
 
-    fn index_of(&self, id: &str) -> Result<u32> {
+    pub(crate) fn index_of(&self, id: &str) -> Result<u32> {
         self.tree.find(id.as_bytes()).ok_or_else(|| {
             let error = Error::entry_not_found(id);
             match &self.path {

@@ -21,13 +21,16 @@ impl SessionView {
         ViewTexts { view: self, window: Window::new(&self.source) }
     }
 
-    pub(super) fn stored_text(&self, index: u32) -> Result<Cow<'_, [u8]>> {
+    pub(crate) fn stored_text(&self, index: u32) -> Result<Cow<'_, [u8]>> {
         let slot = self.tree.slot(index);
+        if let Some(text) = self.in_memory(index) {
+            return Ok(Cow::Borrowed(text));
+        }
         let text = self.source.read(slot.offset, slot.len as usize)?;
         Ok(self.migrated(index, text))
     }
 
-    fn migrated<'t>(&self, index: u32, text: Cow<'t, [u8]>) -> Cow<'t, [u8]> {
+    pub(super) fn migrated<'t>(&self, index: u32, text: Cow<'t, [u8]>) -> Cow<'t, [u8]> {
         match &self.migration {
             Some(migration) => migration.entry(&self.tree, index, text),
             None => text,
@@ -57,6 +60,9 @@ impl SessionView {
 
 impl Texts for ViewTexts<'_> {
     fn stored(&mut self, index: u32) -> Result<Cow<'_, [u8]>> {
+        if let Some(text) = self.view.in_memory(index) {
+            return Ok(Cow::Borrowed(text));
+        }
         let slot = self.view.tree.slot(index);
         let text = self.window.get(slot.offset, slot.len as usize)?;
         Ok(self.view.migrated(index, Cow::Borrowed(text)))
@@ -67,7 +73,11 @@ impl Texts for ViewTexts<'_> {
         let slot = view.tree.slot(index);
         let text = self.stored(index)?;
         let mut edits = Vec::new();
-        if slot.kind == EntryKind::Message && slot.role == Role::Assistant && slot.has_provider_payload() {
+        if slot.kind == EntryKind::Message
+            && slot.role == Role::Assistant
+            && slot.has_provider_payload()
+            && !slot.is_own()
+        {
             drop_provider_payload(&text, &mut edits);
         }
         if let Some(blobs) = view.blobs.as_ref().filter(|_| slot.has_blob_reference()) {

@@ -1,0 +1,315 @@
+//! Appending: each method makes exactly one entry, a child of the leaf, which becomes the leaf
+//! (R18), and gives its id.
+//!
+//! When writing fails the entry is in memory all the same, and the next write that succeeds puts
+//! it on disk (R32).
+
+use super::SessionManager;
+use crate::entry::{LineBuilder, time};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::{Json, one_value};
+use std::borrow::Cow;
+
+/// What a compaction says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compaction<'a> {
+    /// What was compacted, for the model.
+    pub summary: &'a str,
+    /// The same in a few words, for a person.
+    pub short_summary: Option<&'a str>,
+    /// The first entry on the path that stays; the compaction keeps nothing when there is none.
+    pub first_kept_entry_id: &'a str,
+    /// Tokens in the context before.
+    pub tokens_before: u64,
+    /// Data of the extension that made it, as JSON.
+    pub details: Option<&'a str>,
+    /// An extension made it.
+    pub from_extension: Option<bool>,
+    /// Data handed on across compactions, as JSON.
+    pub preserve_data: Option<&'a str>,
+}
+
+/// What an extension's message says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CustomMessage<'a> {
+    /// The extension's own type.
+    pub custom_type: &'a str,
+    /// A string or an array of content blocks, as JSON.
+    pub content: &'a str,
+    /// Whether a person sees it.
+    pub display: bool,
+    /// Data the model is not sent, as JSON.
+    pub details: Option<&'a str>,
+    /// Who caused it; `agent` when it is not said.
+    pub attribution: Option<&'a str>,
+}
+
+/// What a sub-agent is started with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionInit<'a> {
+    /// Its system prompt.
+    pub system_prompt: &'a str,
+    /// Its task.
+    pub task: &'a str,
+    /// The tools it has.
+    pub tools: &'a [&'a str],
+    /// The JSON Schema of its answer, as JSON.
+    pub output_schema: Option<&'a str>,
+}
+
+/// Id, parent and timestamp of an entry to be.
+struct Base {
+    id: String,
+    parent: Option<String>,
+    timestamp: String,
+}
+
+impl Base {
+    fn put(&self, line: LineBuilder) -> LineBuilder {
+        line.text("id", &self.id).text_or_null("parentId", self.parent.as_deref()).text("timestamp", &self.timestamp)
+    }
+
+    /// The usual order: type, id, parentId, timestamp, then the fields.
+    fn line(&self, type_name: &str) -> LineBuilder {
+        self.put(LineBuilder::new(type_name))
+    }
+}
+
+impl SessionManager {
+    /// Appends a message: a JSON object with a `role`. An assistant's starts the session (R29).
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it is not one JSON object; the failure in force; an error of
+    /// writing.
+    pub fn append_message(&mut self, message: &str) -> Result<String> {
+        let message = object(message)?;
+        self.append(|base| base.line("message").json("message", &message))
+    }
+
+    /// Appends a change of the thinking level; `None` for the default.
+    ///
+    /// # Errors
+    /// The failure in force; an error of writing. So for every append.
+    pub fn append_thinking_level_change(&mut self, level: Option<&str>) -> Result<String> {
+        self.append(|base| base.line("thinking_level_change").text_or_null("thinkingLevel", level))
+    }
+
+    /// Appends a change of the service tier; `None` for none.
+    ///
+    /// # Errors
+    /// As every append.
+    pub fn append_service_tier_change(&mut self, tier: Option<&str>) -> Result<String> {
+        self.append(|base| base.line("service_tier_change").text_or_null("serviceTier", tier))
+    }
+
+    /// Appends a change of the mode, with data as JSON.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the data is not one JSON value; as every append.
+    pub fn append_mode_change(&mut self, mode: &str, data: Option<&str>) -> Result<String> {
+        let data = optional(data)?;
+        self.append(|base| base.line("mode_change").text("mode", mode).optional_json("data", data.as_deref()))
+    }
+
+    /// Appends a change of the cloud context.
+    ///
+    /// # Errors
+    /// As every append.
+    pub fn append_context_change(&mut self, context_name: &str, tenant: &str, namespace: &str) -> Result<String> {
+        self.append(|base| {
+            base.line("context_change")
+                .text("contextName", context_name)
+                .text("tenant", tenant)
+                .text("namespace", namespace)
+        })
+    }
+
+    /// Appends a change of the model, `provider/id`, of a role; `None` for the role `default`.
+    ///
+    /// # Errors
+    /// As every append.
+    pub fn append_model_change(&mut self, model: &str, role: Option<&str>) -> Result<String> {
+        self.append(|base| base.line("model_change").text("model", model).optional_text("role", role))
+    }
+
+    /// Appends what a sub-agent is started with.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the schema is not one JSON value; as every append.
+    pub fn append_session_init(&mut self, init: &SessionInit<'_>) -> Result<String> {
+        let schema = optional(init.output_schema)?;
+        self.append(|base| {
+            base.line("session_init")
+                .text("systemPrompt", init.system_prompt)
+                .text("task", init.task)
+                .texts("tools", init.tools)
+                .optional_json("outputSchema", schema.as_deref())
+        })
+    }
+
+    /// Appends a compaction.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when a field is not one JSON value; as every append.
+    pub fn append_compaction(&mut self, compaction: &Compaction<'_>) -> Result<String> {
+        let details = optional(compaction.details)?;
+        let preserve = optional(compaction.preserve_data)?;
+        let from_extension = compaction.from_extension.map(|from| from.to_string());
+        let tokens = compaction.tokens_before.to_string();
+        self.append(|base| {
+            base.line("compaction")
+                .text("summary", compaction.summary)
+                .optional_text("shortSummary", compaction.short_summary)
+                .text("firstKeptEntryId", compaction.first_kept_entry_id)
+                .json("tokensBefore", tokens.as_bytes())
+                .optional_json("details", details.as_deref())
+                .optional_json("fromExtension", from_extension.as_deref().map(str::as_bytes))
+                .optional_json("preserveData", preserve.as_deref())
+        })
+    }
+
+    /// Appends state of an extension, as JSON.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the data is not one JSON value; as every append.
+    pub fn append_custom_entry(&mut self, custom_type: &str, data: Option<&str>) -> Result<String> {
+        let data = optional(data)?;
+        self.append(|base| {
+            base.put(LineBuilder::new("custom").text("customType", custom_type).optional_json("data", data.as_deref()))
+        })
+    }
+
+    /// Appends an extension's message.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when a field is not one JSON value; as every append.
+    pub fn append_custom_message(&mut self, message: &CustomMessage<'_>) -> Result<String> {
+        let content = value(message.content)?;
+        let details = optional(message.details)?;
+        self.append(|base| {
+            base.put(
+                LineBuilder::new("custom_message")
+                    .text("customType", message.custom_type)
+                    .json("content", &content)
+                    .json("display", message.display.to_string().as_bytes())
+                    .optional_json("details", details.as_deref())
+                    .text("attribution", message.attribution.unwrap_or("agent")),
+            )
+        })
+    }
+
+    /// Appends a selection of MCP tools.
+    ///
+    /// # Errors
+    /// As every append.
+    pub fn append_mcp_tool_selection(&mut self, names: &[impl AsRef<str>]) -> Result<String> {
+        self.append(|base| base.line("mcp_tool_selection").texts("selectedToolNames", names))
+    }
+
+    /// Appends the names of rules that were injected.
+    ///
+    /// # Errors
+    /// As every append.
+    pub fn append_ttsr_injection(&mut self, names: &[impl AsRef<str>]) -> Result<String> {
+        self.append(|base| base.line("ttsr_injection").texts("injectedRules", names))
+    }
+
+    /// Appends a label for an entry; `None` or an empty one clears it (R9).
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND` when there is no such entry; as every append.
+    pub fn append_label_change(&mut self, target_id: &str, label: Option<&str>) -> Result<String> {
+        self.index_of(target_id)?;
+        self.append(|base| base.line("label").text("targetId", target_id).optional_text("label", label))
+    }
+
+    /// Moves the leaf to an entry, or with `None` to before the first one, and appends there what
+    /// the branch that was left held (R9, R21).
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND`; `INVALID_ARGUMENT` when the details are not one JSON value; as every
+    /// append.
+    pub fn branch_with_summary(
+        &mut self,
+        from_id: Option<&str>,
+        summary: &str,
+        details: Option<&str>,
+        from_extension: Option<bool>,
+    ) -> Result<String> {
+        let details = optional(details)?;
+        let from_extension = from_extension.map(|from| from.to_string());
+        let leaf = from_id.map(|id| self.index_of(id)).transpose()?;
+        self.view.set_leaf(leaf);
+        self.append(|base| {
+            base.line("branch_summary")
+                .text("fromId", from_id.unwrap_or("root"))
+                .text("summary", summary)
+                .optional_json("details", details.as_deref())
+                .optional_json("fromExtension", from_extension.as_deref().map(str::as_bytes))
+        })
+    }
+
+    /// Appends an entry of any type: `fields` is a JSON object with a string `type`, to which id,
+    /// parent and timestamp are added after the type; members of those names are not taken from
+    /// it.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it is not such an object, or is a `session`; as every append.
+    pub fn append_entry(&mut self, fields: &str) -> Result<String> {
+        let fields = object(fields)?;
+        let json = Json::new(&fields);
+        let type_name = json.get_str("type").filter(|name| name != "session").ok_or_else(|| {
+            Error::new(ErrorCode::InvalidArgument, "an entry needs a string type, other than session")
+        })?;
+        self.append(|base| {
+            json.members()
+                .filter(|(key, _)| !matches!(&**key, "type" | "id" | "parentId" | "timestamp"))
+                .fold(base.line(&type_name), |line, (key, value)| line.json(&key, value.bytes()))
+        })
+    }
+
+    fn append(&mut self, build: impl FnOnce(&Base) -> LineBuilder) -> Result<String> {
+        let now = self.generator.0.now_ms();
+        let begun = self.begin_append(now);
+        let leaf = self.view.tree().leaf();
+        let base = Base {
+            id: self.new_entry_id(),
+            parent: leaf.and_then(|leaf| self.view.tree().id(leaf)).map(Cow::into_owned),
+            timestamp: time::format(now),
+        };
+        let index = self.view.push(build(&base).finish())?;
+        self.view.set_leaf(Some(index));
+        self.appended(index, begun)?;
+        Ok(base.id)
+    }
+
+    /// Eight hex digits that no entry has; after a hundred tries a session id (R4).
+    pub(super) fn new_entry_id(&mut self) -> String {
+        for _ in 0..100 {
+            let id = format!("{:08x}", self.generator.0.entry_id());
+            if self.view.tree().find(id.as_bytes()).is_none() {
+                return id;
+            }
+        }
+        self.generator.0.session_id()
+    }
+}
+
+/// A JSON value that can stand in a line.
+fn value(text: &str) -> Result<Cow<'_, [u8]>> {
+    one_value(text.as_bytes())
+        .ok_or_else(|| Error::new(ErrorCode::InvalidArgument, "the text is not one valid JSON value"))
+}
+
+fn optional(text: Option<&str>) -> Result<Option<Cow<'_, [u8]>>> {
+    text.map(value).transpose()
+}
+
+/// A JSON object that can stand in a line.
+pub(super) fn object(text: &str) -> Result<Cow<'_, [u8]>> {
+    let value = value(text)?;
+    if !Json::new(&value).is_object() {
+        return Err(Error::new(ErrorCode::InvalidArgument, "the text is not a JSON object"));
+    }
+    Ok(value)
+}

@@ -1,0 +1,197 @@
+//! Sessions made from others: forks and branches as files of their own.
+
+use super::{Backend, HeaderExtras, SessionManager, new_header, view_of};
+use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, time};
+use crate::error::{Error, ErrorCode, Result};
+use crate::persist::{CopyLine, copy_text};
+use crate::view::{SessionView, ViewOptions};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// The files of a fork.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fork {
+    /// Of the session that was forked.
+    pub old_session_file: PathBuf,
+    /// Of the fork, which the manager has now.
+    pub new_session_file: PathBuf,
+}
+
+impl SessionManager {
+    /// Goes on in a copy of the session with an id of its own: title and leaf stay, and
+    /// `parentSession` is the old id. Artifacts are not copied. `None` when the session is kept
+    /// nowhere.
+    ///
+    /// # Errors
+    /// An error of writing; the manager has the old session then.
+    pub fn fork(&mut self) -> Result<Option<Fork>> {
+        let Some(old) = self.path.clone() else { return Ok(None) };
+        let id = self.generator.0.session_id();
+        let timestamp = time::format(self.generator.0.now_ms());
+        let header = LineBuilder::new("session")
+            .json("version", self.copy_version().to_string().as_bytes())
+            .text("id", &id)
+            .optional_text("title", self.title())
+            .optional_text("titleSource", self.title_source())
+            .text("timestamp", &timestamp)
+            .text("cwd", &self.cwd.to_string_lossy())
+            .text("parentSession", self.session_id())
+            .finish();
+        let lines: Vec<CopyLine> = (0..self.view.tree().count()).map(CopyLine::Entry).collect();
+        let leaf = self.view.tree().leaf();
+        let new = self.session_dir.join(format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-")));
+        self.become_copy(&header, &lines, Some(&new))?;
+        // Every entry has its place in the copy.
+        self.view.set_leaf(leaf);
+        Ok(Some(Fork { old_session_file: old, new_session_file: new }))
+    }
+
+    /// Goes on in a session of its own that has only the path from the root to `leaf_id`, and the
+    /// labels of what is on it. Gives its file; `None` when the session is kept nowhere.
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND`; an error of writing, and the manager has the old session then.
+    pub fn create_branched_session(&mut self, leaf_id: &str) -> Result<Option<PathBuf>> {
+        let leaf = self.index_of(leaf_id)?;
+        let lines = self.branch_lines(leaf);
+        let id = self.generator.0.session_id();
+        let timestamp = time::format(self.generator.0.now_ms());
+        let extras = HeaderExtras {
+            version: Some(self.copy_version()),
+            parent_session: self.path.as_deref().map(|path| path.to_string_lossy().into_owned()),
+            title: self.title().map(str::to_owned),
+            title_source: self.title_source().map(str::to_owned),
+        };
+        let header = new_header(&id, &timestamp, &self.cwd, &extras);
+        let new = self
+            .is_persisted()
+            .then(|| self.session_dir.join(format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))));
+        self.become_copy(&header, &lines, new.as_deref())?;
+        Ok(new)
+    }
+
+    /// The path to `leaf` without its label entries, whose children hang on what is before them;
+    /// then the labels of what is kept, one after another.
+    fn branch_lines(&mut self, leaf: u32) -> Vec<CopyLine> {
+        let tree = self.view.tree();
+        let mut lines = Vec::new();
+        let mut kept = HashSet::new();
+        let mut parent: Option<String> = None;
+        let mut skipped = false;
+        for index in tree.path(leaf) {
+            if tree.slot(index).kind == EntryKind::Label {
+                skipped = true;
+                continue;
+            }
+            lines.push(if skipped { CopyLine::Reparented(index, parent) } else { CopyLine::Entry(index) });
+            skipped = false;
+            parent = tree.id(index).map(Cow::into_owned);
+            kept.extend(parent.clone());
+        }
+        let labels: Vec<(String, String)> = tree
+            .labels()
+            .iter()
+            .filter(|(target, _)| kept.contains(*target))
+            .map(|(target, label)| (target.to_owned(), label.to_owned()))
+            .collect();
+        let mut new_ids = HashSet::new();
+        for (target, label) in labels {
+            let id = loop {
+                let id = self.new_entry_id();
+                if new_ids.insert(id.clone()) {
+                    break id;
+                }
+            };
+            let line = LineBuilder::new("label")
+                .text("id", &id)
+                .text_or_null("parentId", parent.as_deref())
+                .text("timestamp", &time::format(self.generator.0.now_ms()))
+                .text("targetId", &target)
+                .text("label", &label);
+            lines.push(CopyLine::New(line.finish()));
+            parent = Some(id);
+        }
+        lines
+    }
+
+    /// Takes the history of the session at `source` into this new one (R16: a missing or invalid
+    /// source is an error).
+    pub(super) fn copy_from(&mut self, source: &Path) -> Result<()> {
+        let source = self.read_session(source)?;
+        let extras = HeaderExtras {
+            version: Some(source.header().version.max(CURRENT_SESSION_VERSION)),
+            parent_session: Some(source.header().id.clone()),
+            title: source.title().map(str::to_owned),
+            title_source: source.title_source().map(str::to_owned),
+        };
+        let timestamp = self.header().timestamp.clone().unwrap_or_default();
+        let header = new_header(self.session_id(), &timestamp, &self.cwd, &extras);
+        let lines: Vec<CopyLine> = (0..source.tree().count()).map(CopyLine::Entry).collect();
+        let path = self.path.clone();
+        self.view = source;
+        self.become_copy(&header, &lines, path.as_deref())
+    }
+
+    pub(super) fn read_session(&self, path: &Path) -> Result<SessionView> {
+        let options = ViewOptions::new().blobs(self.options.blobs().dir());
+        match &self.options.storage {
+            None => options.open(path),
+            Some(storage) => options.read_bytes(storage.read_text(path)?).map_err(|error| error.at(path)),
+        }
+    }
+
+    /// Writes a copy and goes on in it; the leaf is its last line.
+    fn become_copy(&mut self, header: &[u8], lines: &[CopyLine], path: Option<&Path>) -> Result<()> {
+        // Before anything is made: a failure is told, and then the old session is still there.
+        self.leave()?;
+        let (backend, mut view) = match path {
+            None => (Backend::Nowhere, view_of(copy_text(&self.view, header, lines)?, &self.options)?),
+            Some(path) => {
+                let mut backend = self.options.backend(path);
+                let view = match &mut backend {
+                    Backend::Nowhere => Ok(None),
+                    Backend::File(file) => {
+                        file.write_copy(&self.view, header, lines)?;
+                        file.open(false, 0)
+                    }
+                    Backend::Storage(stored) => {
+                        stored.write_copy(&self.view, header, lines)?;
+                        stored.open("")
+                    }
+                };
+                let view = view.inspect_err(|_| {
+                    // A copy that nobody goes on in is not wanted.
+                    let _: Result<()> = self.remove_session_file(path);
+                })?;
+                let gone = || Error::new(ErrorCode::NotFound, "the copy is gone").at(path);
+                (backend, view.ok_or_else(gone)?)
+            }
+        };
+        // What a line on disk holds only in part is whole in memory still.
+        for (index, line) in (0..).zip(lines) {
+            let Some(entry) = line.entry() else {
+                view.mark_own(index);
+                continue;
+            };
+            if self.view.tree().slot(entry).is_own() {
+                view.mark_own(index);
+            }
+            if self.view.in_memory(entry).is_some() {
+                view.keep_text(index, line.text(&self.view)?.into_owned())?;
+            }
+        }
+        if let Some(path) = path {
+            self.put_at(path.to_owned());
+        }
+        self.backend = backend;
+        self.view = view;
+        self.started = path.is_some();
+        Ok(())
+    }
+
+    /// A copy is of its source's version, when that is newer than this library's (R13).
+    fn copy_version(&self) -> u32 {
+        self.header().version.max(CURRENT_SESSION_VERSION)
+    }
+}

@@ -1,0 +1,439 @@
+//! The session manager: what an agent does with a session.
+
+mod append;
+mod artifacts;
+mod copy;
+mod life;
+mod name;
+mod options;
+mod state;
+
+pub use append::{Compaction, CustomMessage, SessionInit};
+pub use artifacts::ArtifactManager;
+pub use copy::Fork;
+pub use name::TitleSource;
+pub use options::{Durability, Logger, ManagerOptions, MigrationRewrite};
+pub use state::SessionState;
+
+use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Generator, LineBuilder, Role, time};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::Json;
+use crate::persist::{Begun, Pending, SessionFile, StoredSession};
+use crate::report::LoadReport;
+use crate::view::{SessionView, ViewOptions};
+use std::borrow::Cow;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+/// One session that is worked on: read, appended to, branched, renamed, forked, moved.
+///
+/// Everything that can be read of a session is on [`SessionView`], to which a manager
+/// dereferences. An append changes memory at once, and the file before it returns, from the moment
+/// the session *starts*: with the first assistant message, or when something asks for the file
+/// (R29). Several processes may work on one file (R53).
+///
+/// A manager belongs to one thread at a time and can be sent to another. What it holds is on disk
+/// or was reported as an error: dropping it loses nothing that was acknowledged.
+#[derive(Debug)]
+pub struct SessionManager {
+    view: SessionView,
+    options: ManagerOptions,
+    cwd: PathBuf,
+    session_dir: PathBuf,
+    /// `None` when the session is kept nowhere.
+    path: Option<PathBuf>,
+    backend: Backend,
+    started: bool,
+    pending: Pending,
+    /// The failure that stays in force (R32).
+    latched: Option<Error>,
+    artifacts: artifacts::Artifacts,
+    generator: GeneratorBox,
+}
+
+/// Where a session is kept.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Nowhere,
+    File(SessionFile),
+    Storage(StoredSession),
+}
+
+struct GeneratorBox(Box<dyn Generator>);
+
+impl std::fmt::Debug for GeneratorBox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Generator")
+    }
+}
+
+/// How far a session is on disk.
+#[derive(Clone, Debug)]
+pub struct PersistStatus {
+    /// The failure that stays in force until [`SessionManager::ensure_on_disk`].
+    pub error: Option<Error>,
+    /// Entries in memory that are not on disk.
+    pub unsaved: usize,
+    /// The id of the last entry of this process that is on disk.
+    pub last_saved: Option<String>,
+}
+
+impl Deref for SessionManager {
+    type Target = SessionView;
+
+    fn deref(&self) -> &SessionView {
+        &self.view
+    }
+}
+
+impl SessionManager {
+    /// A new session with the default [`ManagerOptions`].
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::create`].
+    pub fn create(cwd: impl AsRef<Path>) -> Result<Self> {
+        ManagerOptions::new().create(cwd)
+    }
+
+    /// The session at `path` with the default [`ManagerOptions`].
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        ManagerOptions::new().open(path)
+    }
+
+    /// A session that is kept nowhere.
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::in_memory`].
+    pub fn in_memory(cwd: impl AsRef<Path>) -> Result<Self> {
+        ManagerOptions::new().in_memory(cwd)
+    }
+
+    fn make(options: ManagerOptions, cwd: PathBuf, session_dir: PathBuf, persist: bool) -> Result<Self> {
+        let mut generator = (options.generator)();
+        if persist {
+            match &options.storage {
+                Some(storage) => storage.ensure_dir(&session_dir)?,
+                None => crate::storage::SessionStorage::ensure_dir(&crate::storage::FileSessionStorage, &session_dir)?,
+            }
+        }
+        let now = generator.now_ms();
+        let id = generator.session_id();
+        let header = new_header(&id, &time::format(now), &cwd, &HeaderExtras::default());
+        let mut manager = Self {
+            view: view_of(header, &options)?,
+            path: None,
+            backend: Backend::Nowhere,
+            started: false,
+            pending: Pending::default(),
+            latched: None,
+            artifacts: artifacts::Artifacts::default(),
+            generator: GeneratorBox(generator),
+            options,
+            cwd,
+            session_dir,
+        };
+        if persist {
+            manager.put_at(manager.new_path());
+        }
+        Ok(manager)
+    }
+
+    /// The project's folder.
+    #[must_use]
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// The folder of the session's file.
+    #[must_use]
+    pub fn session_dir(&self) -> &Path {
+        &self.session_dir
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn session_id(&self) -> &str {
+        &self.header().id
+    }
+
+    /// The session's file, which need not exist yet; `None` when it is kept nowhere.
+    #[must_use]
+    pub fn session_file(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The session is kept somewhere (R28).
+    #[must_use]
+    pub fn is_persisted(&self) -> bool {
+        !matches!(self.backend, Backend::Nowhere)
+    }
+
+    /// How far the session is on disk.
+    #[must_use]
+    pub fn persist_status(&self) -> PersistStatus {
+        PersistStatus {
+            error: self.latched.clone(),
+            unsaved: self.pending.unsaved.len(),
+            last_saved: self.view.last_written().map(Cow::into_owned),
+        }
+    }
+
+    /// What was noticed while reading the session (R50).
+    ///
+    /// # Errors
+    /// When the file cannot be read any more.
+    pub fn load_report(&self) -> Result<LoadReport> {
+        let mut report = self.view.report()?;
+        if let Backend::File(file) = &self.backend {
+            report.set_aside_file = file.set_aside().map(Path::to_owned);
+        }
+        Ok(report)
+    }
+
+    /// The role of the last model change on the leaf's path, `default` when it names none; `None`
+    /// when there is no model change.
+    ///
+    /// # Errors
+    /// When the file cannot be read any more.
+    pub fn last_model_change_role(&self) -> Result<Option<String>> {
+        let tree = self.view.tree();
+        for index in tree.leaf().into_iter().flat_map(|leaf| tree.towards_root(leaf)) {
+            if tree.slot(index).kind != EntryKind::ModelChange {
+                continue;
+            }
+            let text = self.view.stored_text(index)?;
+            let change = Json::new(&text);
+            // One that names no model changes nothing (R8).
+            if change.get_str("model").is_some_and(|model| !model.is_empty()) {
+                return Ok(Some(change.get_str("role").map_or_else(|| "default".to_owned(), Cow::into_owned)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves the leaf to an entry: the next append becomes its child (R19).
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND`.
+    pub fn branch(&mut self, id: &str) -> Result<()> {
+        let index = self.index_of(id)?;
+        self.view.set_leaf(Some(index));
+        Ok(())
+    }
+
+    /// Moves the leaf to before the first entry: the next append is a root (R20).
+    pub fn reset_leaf(&mut self) {
+        self.view.set_leaf(None);
+    }
+
+    /// Waits until everything appended would survive a power cut (R30). Before the session starts
+    /// there is nothing to wait for.
+    ///
+    /// # Errors
+    /// The failure in force; an error of writing.
+    pub fn flush(&mut self) -> Result<()> {
+        self.check_latch()?;
+        if !self.started {
+            return Ok(());
+        }
+        if !self.pending.unsaved.is_empty() {
+            self.write(|backend, view, pending, now| backend.append(None, view, pending, now))?;
+        }
+        let result = self.backend.flush();
+        self.latch(result)
+    }
+
+    /// Flushes and closes the file. The next append opens it again (R30).
+    ///
+    /// # Errors
+    /// The first error there was; the file is closed in any case.
+    pub fn close(&mut self) -> Result<()> {
+        let flushed = self.flush();
+        let closed = self.backend.close();
+        flushed.and(self.latch(closed))
+    }
+
+    /// Writes the session even though it has not started. After a failure, the way to try again:
+    /// it puts the failure out of force and writes everything (R32).
+    ///
+    /// # Errors
+    /// An error of writing.
+    pub fn ensure_on_disk(&mut self) -> Result<()> {
+        let again = self.latched.take().is_some();
+        let is_there = self.started && self.pending.is_empty() && !self.view.is_migrated() && self.backend_exists();
+        if !again && is_there {
+            return Ok(());
+        }
+        self.started = self.is_persisted();
+        self.write(Backend::rewrite)
+    }
+
+    /// Writes the file anew, with other texts for some entries: each an id and the whole entry as
+    /// JSON. Entries keep their id and parent; others' lines are copied (R45, R53e).
+    ///
+    /// # Errors
+    /// `ENTRY_NOT_FOUND`, or `INVALID_ARGUMENT` for a text that is not that entry, and nothing is
+    /// changed then; the failure in force; an error of writing.
+    pub fn rewrite_entries(&mut self, changes: &[(&str, &str)]) -> Result<()> {
+        self.check_latch()?;
+        let mut texts = Vec::with_capacity(changes.len());
+        for (id, text) in changes {
+            let index = self.index_of(id)?;
+            let text = append::object(text)?.into_owned();
+            self.view.check_replacement(index, &text)?;
+            texts.push((index, text));
+        }
+        for (index, text) in texts {
+            self.view.replace(index, text)?;
+            if self.view.span(index).is_some() {
+                self.pending.changed.insert(index);
+            }
+        }
+        self.started = self.is_persisted();
+        self.write(Backend::rewrite)
+    }
+
+    /// Writes through the backend and keeps a failure in force.
+    fn write(
+        &mut self,
+        how: impl FnOnce(&mut Backend, &mut SessionView, &mut Pending, i64) -> Result<()>,
+    ) -> Result<()> {
+        self.check_latch()?;
+        if !self.is_persisted() {
+            self.pending.clear();
+            return Ok(());
+        }
+        let now = self.generator.0.now_ms();
+        let result = how(&mut self.backend, &mut self.view, &mut self.pending, now);
+        self.latch(result)
+    }
+
+    fn check_latch(&self) -> Result<()> {
+        self.latched.clone().map_or(Ok(()), Err)
+    }
+
+    /// Keeps a failure in force, and logs it once. That another process held the lock passes.
+    fn latch(&mut self, result: Result<()>) -> Result<()> {
+        let Err(error) = &result else { return result };
+        if error.code() != ErrorCode::Locked && self.latched.is_none() {
+            self.latched = Some(error.clone());
+            if let Some(log) = &self.options.logger {
+                let file = self.path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+                log(&format!("session persistence error: {file}: {error}"));
+            }
+        }
+        result
+    }
+
+    /// Takes in what others wrote before the entry that is to be appended (R53c).
+    fn begin_append(&mut self, now_ms: i64) -> Result<Option<Begun>> {
+        match &mut self.backend {
+            Backend::File(file) if self.started && self.latched.is_none() => {
+                file.begin_append(&mut self.view, &mut self.pending, now_ms).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Decides what an append means for the file, and does it (R29).
+    fn appended(&mut self, index: u32, begun: Result<Option<Begun>>) -> Result<()> {
+        if !self.is_persisted() {
+            return Ok(());
+        }
+        self.pending.unsaved.push(index);
+        let is_assistant = self.view.tree().slot(index).role == Role::Assistant;
+        if !self.started && !is_assistant {
+            return Ok(());
+        }
+        self.started = true;
+        self.write(|backend, view, pending, now| backend.append(begun?, view, pending, now))
+    }
+
+    /// The session is at `path` from now on; nothing is written.
+    fn put_at(&mut self, path: PathBuf) {
+        self.backend = self.options.backend(&path);
+        self.path = Some(path);
+        self.started = false;
+        self.latched = None;
+        self.pending.clear();
+    }
+
+    /// Where a session of this header is kept by default (R1).
+    fn new_path(&self) -> PathBuf {
+        let header = self.header();
+        let stamp = header.timestamp.as_deref().unwrap_or_default().replace([':', '.'], "-");
+        self.session_dir.join(format!("{stamp}_{}.jsonl", header.id))
+    }
+}
+
+impl Backend {
+    fn append(
+        &mut self,
+        begun: Option<Begun>,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        now_ms: i64,
+    ) -> Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::File(file) => file.append(begun, view, pending, now_ms),
+            Self::Storage(stored) if stored.is_new() || view.is_migrated() => stored.write_anew(view, pending, now_ms),
+            Self::Storage(stored) => stored.append(view, pending),
+        }
+    }
+
+    fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::File(file) => file.rewrite(view, pending, now_ms),
+            Self::Storage(stored) => stored.write_anew(view, pending, now_ms),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::File(file) => file.flush(),
+            Self::Storage(stored) => stored.flush(),
+        }
+    }
+
+    fn close(&mut self) -> Result<()> {
+        match self {
+            Self::Nowhere => Ok(()),
+            Self::File(file) => file.close(),
+            Self::Storage(stored) => stored.close(),
+        }
+    }
+}
+
+/// The optional fields of a new header.
+#[derive(Clone, Debug, Default)]
+struct HeaderExtras {
+    version: Option<u32>,
+    parent_session: Option<String>,
+    title: Option<String>,
+    title_source: Option<String>,
+}
+
+/// A header in the order of create, newSession, forkFrom and createBranchedSession.
+fn new_header(id: &str, timestamp: &str, cwd: &Path, extras: &HeaderExtras) -> Vec<u8> {
+    let version = extras.version.unwrap_or(CURRENT_SESSION_VERSION).to_string();
+    LineBuilder::new("session")
+        .json("version", version.as_bytes())
+        .text("id", id)
+        .text("timestamp", timestamp)
+        .text("cwd", &cwd.to_string_lossy())
+        .optional_text("parentSession", extras.parent_session.as_deref())
+        .optional_text("title", extras.title.as_deref())
+        .optional_text("titleSource", extras.title_source.as_deref())
+        .finish()
+}
+
+/// The view of a session that is in memory.
+fn view_of(text: Vec<u8>, options: &ManagerOptions) -> Result<SessionView> {
+    ViewOptions::new().blobs(options.blobs().dir()).read_bytes(text)
+}

@@ -1,0 +1,73 @@
+//! Copies of a session: a header of their own, then lines of the source's entries. What is not an
+//! entry stays behind (R6, R47).
+
+use super::prepare::prepare;
+use super::rewrite::Sink;
+use crate::error::Result;
+use crate::json::{Object, apply, push_string};
+use crate::view::SessionView;
+use std::borrow::Cow;
+
+/// A line of a copy.
+#[derive(Clone, Debug)]
+pub(crate) enum CopyLine {
+    /// An entry of the source.
+    Entry(u32),
+    /// The same, as a child of another entry or as a root.
+    Reparented(u32, Option<String>),
+    /// An entry the source has not.
+    New(Vec<u8>),
+}
+
+impl CopyLine {
+    /// The entry of the source.
+    pub(crate) fn entry(&self) -> Option<u32> {
+        match self {
+            Self::Entry(index) | Self::Reparented(index, _) => Some(*index),
+            Self::New(_) => None,
+        }
+    }
+
+    /// The entry as it is in memory.
+    pub(crate) fn text<'t>(&'t self, source: &'t SessionView) -> Result<Cow<'t, [u8]>> {
+        match self {
+            Self::Entry(index) => source.stored_text(*index),
+            Self::New(text) => Ok(Cow::Borrowed(text)),
+            Self::Reparented(index, parent) => {
+                let text = source.stored_text(*index)?;
+                let mut value = Vec::new();
+                match parent {
+                    Some(parent) => push_string(&mut value, parent),
+                    None => value.extend_from_slice(b"null"),
+                }
+                let mut entry = Object::read(&text, 0);
+                entry.set("parentId", value);
+                let mut edits = Vec::new();
+                entry.into_edits(&mut edits);
+                Ok(Cow::Owned(apply(&text, edits)))
+            }
+        }
+    }
+}
+
+/// Writes a copy.
+pub(crate) fn copy(source: &SessionView, header: &[u8], lines: &[CopyLine], sink: &mut impl Sink) -> Result<()> {
+    sink.bytes(header)?;
+    sink.bytes(b"\n")?;
+    for line in lines {
+        let text = line.text(source)?;
+        // A line that came from a file was prepared when it was written.
+        let is_new = line.entry().is_none_or(|index| source.in_memory(index).is_some());
+        match is_new.then(|| prepare(&text)).flatten() {
+            None => sink.bytes(&text)?,
+            Some(prepared) => {
+                for (hash, blob) in prepared.blobs {
+                    sink.blob(hash, &blob)?;
+                }
+                sink.bytes(&prepared.line)?;
+            }
+        }
+        sink.bytes(b"\n")?;
+    }
+    Ok(())
+}

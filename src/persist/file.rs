@@ -1,0 +1,510 @@
+//! A session kept in a file: appended to with one `write` under a lock (R53, R54), written anew
+//! through a temporary file (R31).
+
+use super::Pending;
+use super::copy::{CopyLine, copy};
+use super::prepare::{LineForm, prepare};
+use super::rewrite::{Sink, rewrite};
+use crate::blob::{BlobHash, BlobStore};
+use crate::entry::time;
+use crate::error::{Error, ErrorCode, Result};
+use crate::storage::disk::{self, Identity};
+use crate::storage::lock::{Held, SessionLock};
+use crate::storage::{Source, TempFile, temp};
+use crate::view::{SessionView, ViewOptions};
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file of one session, as this process knows it.
+#[derive(Debug)]
+pub(crate) struct SessionFile {
+    lock: SessionLock,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// Links followed.
+    path: PathBuf,
+    blobs: BlobStore,
+    /// Open for appending; closed between `close` and the next write.
+    file: Option<File>,
+    /// What the view holds of the file; `None` before it is there.
+    known: Option<Identity>,
+    /// The last byte is a newline.
+    ends_line: bool,
+    sync_appends: bool,
+    /// Something was written since the last sync.
+    dirty: bool,
+    /// Blobs written since the last sync.
+    unsynced_blobs: Vec<BlobHash>,
+    /// A file that was no session, and where it was copied.
+    set_aside: Option<(Identity, PathBuf)>,
+}
+
+/// What a session's file was when it was last seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    file: Option<Identity>,
+    ends_line: bool,
+}
+
+/// A session's file under its lock.
+pub(crate) struct CatchUp<'a>(&'a mut Inner);
+
+impl CatchUp<'_> {
+    /// Takes in what others wrote.
+    pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        let now = self.0.look()?;
+        self.0.catch_up(now, view, pending, now_ms).map(|_: Found| ())
+    }
+}
+
+/// An append that has begun: the lock is held, and the view has what others wrote.
+pub(crate) struct Begun {
+    _held: Held,
+    found: Found,
+}
+
+/// What stands at the path, seen under the lock.
+enum Found {
+    /// What the view holds, now that others' lines are taken in.
+    Known,
+    /// Nothing, or nothing that is worth keeping.
+    Nothing,
+}
+
+impl SessionFile {
+    /// The file at `path`, which need not exist.
+    pub(crate) fn new(path: &Path, blobs: BlobStore, lock_timeout: Duration, sync_appends: bool) -> Self {
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let inner = Inner {
+            blobs,
+            file: None,
+            known: None,
+            ends_line: true,
+            sync_appends,
+            dirty: false,
+            unsynced_blobs: Vec::new(),
+            set_aside: None,
+            path,
+        };
+        Self { lock: SessionLock::new(&inner.path, lock_timeout), inner }
+    }
+
+    /// Where a file that was no session was copied.
+    pub(crate) fn set_aside(&self) -> Option<&Path> {
+        self.inner.set_aside.as_ref().map(|(_, path)| path.as_path())
+    }
+
+    /// Opens the session that is there, removing what a process that died left beside it. With
+    /// `rewrite_older`, a file of an older version is written anew at once (R12). `None` when
+    /// there is no session; what is there instead, if anything, the first write sets aside (R16).
+    pub(crate) fn open(&mut self, rewrite_older: bool, now_ms: i64) -> Result<Option<SessionView>> {
+        if !self
+            .inner
+            .path
+            .try_exists()
+            .map_err(|error| Error::io(error, "cannot open the session", &self.inner.path))?
+        {
+            return Ok(None);
+        }
+        let leftover = temp::has_leftover(&self.inner.path);
+        let mut view = match self.inner.read() {
+            Ok(view) => view,
+            Err(error) if error.code() == ErrorCode::NotASession => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let is_older = rewrite_older && view.is_migrated();
+        if is_older || leftover {
+            match self.lock.acquire(true) {
+                // What is left can wait, and may be what the holder of the lock is writing.
+                Err(error) if is_older => return Err(error),
+                Err(_) => {}
+                Ok(_held) => {
+                    temp::remove_leftover(&self.inner.path);
+                    if is_older {
+                        // Another process may have done it meanwhile.
+                        view = self.inner.read()?;
+                        if view.is_migrated() {
+                            self.inner.write_anew(&mut view, &mut Pending::default(), now_ms)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Some(view))
+    }
+
+    /// Takes the lock and looks at the path.
+    fn lock(&mut self) -> Result<(Held, &mut Inner, Option<Identity>)> {
+        let Self { lock, inner } = self;
+        let held = lock.acquire(false)?;
+        let now = inner.look()?;
+        if now.is_some() && now == inner.known {
+            return Ok((held, inner, now));
+        }
+        drop(held);
+        let held = lock.acquire(true)?;
+        let now = inner.look()?;
+        Ok((held, inner, now))
+    }
+
+    /// Appends what is unsaved; writes everything when nothing is there (R53b). The first write
+    /// too: a session that stands at the path already keeps its header, and this one's entries go
+    /// after its own (R53g).
+    pub(crate) fn append(
+        &mut self,
+        begun: Option<Begun>,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        now_ms: i64,
+    ) -> Result<()> {
+        let Begun { _held, found } = match begun {
+            Some(begun) => begun,
+            None => self.begin_append(view, pending, now_ms)?,
+        };
+        match found {
+            // A file of an older version is written anew with the first change (R12).
+            Found::Known if view.is_migrated() => self.inner.write_anew(view, pending, now_ms),
+            Found::Known => self.inner.append(view, pending),
+            Found::Nothing => self.inner.write_anew(view, pending, now_ms),
+        }
+    }
+
+    /// Takes the lock and takes in what others wrote, which comes before the entry that is to be
+    /// appended (R53c).
+    pub(crate) fn begin_append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<Begun> {
+        let (held, inner, now) = self.lock()?;
+        let found = inner.catch_up(now, view, pending, now_ms)?;
+        Ok(Begun { _held: held, found })
+    }
+
+    /// Writes everything: for the first time, or anew (R29, R31).
+    pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        let (_held, inner, now) = self.lock()?;
+        inner.catch_up(now, view, pending, now_ms)?;
+        inner.write_anew(view, pending, now_ms)
+    }
+
+    /// Runs `action` under the lock, with a way to take in what others wrote (R53).
+    pub(crate) fn locked<T>(&mut self, action: impl FnOnce(&mut CatchUp<'_>) -> Result<T>) -> Result<T> {
+        let _held = self.lock.acquire(true)?;
+        action(&mut CatchUp(&mut self.inner))
+    }
+
+    /// Writes a copy of a session; nothing may be at the path.
+    pub(crate) fn write_copy(&mut self, source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<()> {
+        let _held = self.lock.acquire(true)?;
+        if self.inner.path.exists() {
+            let message = "cannot write the session: the file exists";
+            return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.inner.path));
+        }
+        let (temp, ()) = self.inner.write_file(source.source().len(), |sink| copy(source, header, lines, sink))?;
+        temp.put_in_place(&self.inner.path).map_err(|error| self.inner.failed(error))?;
+        self.inner.sync_dir().inspect_err(|_| {
+            // A copy that nobody goes on in is not wanted.
+            let _: std::io::Result<()> = disk::unlink(&self.inner.path);
+        })
+    }
+
+    /// What is known of the file.
+    pub(crate) fn known(&self) -> Known {
+        Known { file: self.inner.known, ends_line: self.inner.ends_line }
+    }
+
+    /// Goes back to what was known when a state was captured.
+    pub(crate) fn set_known(&mut self, known: Known) {
+        (self.inner.known, self.inner.ends_line) = (known.file, known.ends_line);
+    }
+
+    /// Waits until everything written would survive a power cut (R30).
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.inner.sync_blobs()?;
+        if !std::mem::take(&mut self.inner.dirty) {
+            return Ok(());
+        }
+        let Some(file) = &self.inner.file else { return Ok(()) };
+        disk::sync(file).map_err(|error| {
+            self.inner.dirty = true;
+            Error::io(error, "cannot sync the session", &self.inner.path)
+        })
+    }
+
+    /// Closes the file; the next write opens it again.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        let flushed = self.flush();
+        self.inner.file = None;
+        flushed
+    }
+}
+
+impl Inner {
+    fn failed(&self, error: std::io::Error) -> Error {
+        Error::io(error, "cannot write the session", &self.path)
+    }
+
+    /// Reads the session at the path and remembers what was read.
+    fn read(&mut self) -> Result<SessionView> {
+        let source = Source::open(&self.path)?;
+        let identity = source.identity()?;
+        let view = ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path))?;
+        self.ends_line = view.ends_line()?;
+        self.known = Some(identity);
+        self.file = None;
+        Ok(view)
+    }
+
+    /// The file, open for appending; the one that `known` tells of.
+    fn file(&mut self) -> Result<&File> {
+        if self.file.is_none() {
+            let file = disk::open_append(&self.path, false).map_err(|error| self.failed(error))?;
+            self.file = Some(file);
+        }
+        self.file.as_ref().ok_or_else(|| Error::new(ErrorCode::Closed, "the session's file is closed").at(&self.path))
+    }
+
+    /// What stands at the path.
+    fn look(&self) -> Result<Option<Identity>> {
+        disk::identity(&self.path).map_err(|error| self.failed(error))
+    }
+
+    /// Looks at what stands at the path, under the lock, and takes in what others did to it (R53).
+    fn catch_up(
+        &mut self,
+        now: Option<Identity>,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        now_ms: i64,
+    ) -> Result<Found> {
+        let Some(now) = now else {
+            self.file = None;
+            return Ok(Found::Nothing);
+        };
+        match self.known {
+            Some(known) if now == known => Ok(Found::Known),
+            // With entries that are not written, which come after the others' (and some of which may
+            // be there, when a failed write could not be cut back), the file is read anew.
+            Some(known) if now.inode == known.inode && now.len > known.len && pending.unsaved.is_empty() => {
+                view.take_in(known.len, now.len)?;
+                self.known = Some(now);
+                self.ends_line = view.ends_line()?;
+                Ok(Found::Known)
+            }
+            _ => self.replaced(view, pending, now, now_ms),
+        }
+    }
+
+    /// Another file stands at the path (R53d): it wins, and what this process has that it has not
+    /// is appended to it.
+    fn replaced(&mut self, view: &mut SessionView, pending: &mut Pending, now: Identity, now_ms: i64) -> Result<Found> {
+        match self.read() {
+            Ok(mut found) => {
+                let lost = found.carry_over(view, pending)?;
+                *view = found;
+                // Said once: what is left goes on.
+                lost.map_or(Ok(Found::Known), Err)
+            }
+            Err(error) if error.code() == ErrorCode::NotASession => {
+                self.put_aside(now_ms)?;
+                if self.known.is_some_and(|known| known.inode == now.inode) {
+                    // It was cut in place: what the view points to is gone.
+                    let header = [view.header().json().bytes(), b"\n"].concat();
+                    let mut rest = ViewOptions::new().blobs(self.blobs.dir()).read_bytes(header)?;
+                    let lost = rest.carry_over(view, pending)?;
+                    *view = rest;
+                    self.known = None;
+                    if let Some(lost) = lost {
+                        return Err(lost);
+                    }
+                }
+                Ok(Found::Nothing)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Copies a file that is no session to a name of its own, before a session takes its place.
+    /// An empty file is not worth it.
+    fn put_aside(&mut self, now_ms: i64) -> Result<()> {
+        let failed = |error| Error::io(error, "cannot set aside the file that is no session", &self.path);
+        let mut from = File::open(&self.path).map_err(failed)?;
+        let identity = disk::identity_of(&from).map_err(failed)?;
+        if identity.len == 0 || self.set_aside.as_ref().is_some_and(|(known, _)| *known == identity) {
+            return Ok(());
+        }
+        let mut name = self.path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".invalid-{}", time::format(now_ms).replace([':', '.'], "-")));
+        let to = self.path.with_file_name(name);
+        let mut copy = disk::create_new(&to).map_err(failed)?;
+        std::io::copy(&mut from, &mut copy).map_err(failed)?;
+        disk::sync(&copy).map_err(failed)?;
+        self.set_aside = Some((identity, to));
+        Ok(())
+    }
+
+    /// One `write` of all unsaved lines.
+    fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+        let Some(known) = self.known.filter(|_| !pending.unsaved.is_empty()) else { return Ok(()) };
+        let mut bytes = Vec::new();
+        if !self.ends_line {
+            // R46: what was torn stays a line of its own.
+            bytes.push(b'\n');
+        }
+        let mut placed = Vec::with_capacity(pending.unsaved.len());
+        for &index in &pending.unsaved {
+            let text = view.in_memory(index).unwrap_or_default();
+            let offset = bytes.len();
+            let form = match prepare(text) {
+                None => {
+                    bytes.extend_from_slice(text);
+                    LineForm::Same
+                }
+                Some(prepared) => {
+                    let form = prepared.form();
+                    for (hash, blob) in prepared.blobs {
+                        self.put_blob(hash, &blob)?;
+                    }
+                    bytes.extend_from_slice(&prepared.line);
+                    form
+                }
+            };
+            placed.push((index, offset as u64, (bytes.len() - offset) as u32, form));
+            bytes.push(b'\n');
+        }
+        let file = self.file()?;
+        if let Err((error, written)) = disk::write_once(file, &bytes) {
+            // Cut back, unless somebody else wrote behind it meanwhile (R54). What stays then is
+            // a torn line, which the next append does not touch.
+            let grown = disk::identity_of(file).is_ok_and(|now| now.len == known.len + written as u64);
+            if written > 0 && grown {
+                let _: std::io::Result<()> = disk::truncate(file, known.len);
+            }
+            return Err(self.failed(error));
+        }
+        self.dirty = true;
+        self.ends_line = true;
+        self.known = Some(Identity { len: known.len + bytes.len() as u64, ..known });
+        view.grown(known.len + bytes.len() as u64);
+        for (index, offset, len, form) in placed {
+            view.written(index, known.len + offset, len, form);
+            view.appended_line(index);
+        }
+        pending.unsaved.clear();
+        if self.sync_appends {
+            self.sync_blobs()?;
+            disk::sync(self.file()?).map_err(|error| self.failed(error))?;
+            self.dirty = false;
+        }
+        Ok(())
+    }
+
+    /// Puts a new file in the place of the old, or where there is none (R31).
+    fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        let (temp, layout) = self.write_file(view.source().len(), |sink| rewrite(view, pending, now_ms, sink))?;
+        // Opened before it is in place: from then on nothing can fail that loses track of it.
+        let file = disk::open_append(temp.path(), false).map_err(|error| self.failed(error))?;
+        let source = Source::open(temp.path())?.named(&self.path);
+        let identity = source.identity()?;
+        temp.put_in_place(&self.path).map_err(|error| self.failed(error))?;
+        view.rewritten(source, layout);
+        view.set_path(&self.path);
+        pending.clear();
+        self.file = Some(file);
+        self.known = Some(identity);
+        self.ends_line = true;
+        self.dirty = false;
+        self.sync_dir()
+    }
+
+    /// Writes a temporary file beside the session's and waits until it would survive a power cut.
+    fn write_file<T>(
+        &mut self,
+        about: u64,
+        write: impl FnOnce(&mut FileSink<'_>) -> Result<T>,
+    ) -> Result<(TempFile, T)> {
+        disk::create_dir(self.dir()).map_err(|error| self.failed(error))?;
+        let temp = TempFile::under_lock(&self.path).map_err(|error| self.failed(error))?;
+        temp.take_mode_of(&self.path);
+        disk::reserve(temp.file(), about).map_err(|error| self.failed(error))?;
+        let mut sink = FileSink { file: temp.file(), buf: Vec::with_capacity(FileSink::STEP), inner: self };
+        let written = write(&mut sink)?;
+        sink.write_out()?;
+        self.sync_blobs()?;
+        disk::sync(temp.file()).map_err(|error| self.failed(error))?;
+        Ok((temp, written))
+    }
+
+    fn dir(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    fn sync_dir(&self) -> Result<()> {
+        disk::sync_dir(self.dir()).map_err(|error| self.failed(error))
+    }
+
+    fn put_blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
+        if !self.blobs.has(&hash) {
+            self.blobs.put(bytes)?;
+        }
+        self.unsynced_blobs.push(hash);
+        Ok(())
+    }
+
+    fn sync_blobs(&mut self) -> Result<()> {
+        while let Some(hash) = self.unsynced_blobs.pop() {
+            if let Err(error) = self.blobs.sync(&hash) {
+                // One that somebody removed is said once: no retry brings it back.
+                if error.code() != ErrorCode::NotFound {
+                    self.unsynced_blobs.push(hash);
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes in large steps.
+struct FileSink<'a> {
+    file: &'a File,
+    buf: Vec<u8>,
+    inner: &'a mut Inner,
+}
+
+impl FileSink<'_> {
+    const STEP: usize = 256 << 10;
+
+    fn write_out(&mut self) -> Result<()> {
+        disk::write_all(self.file, &self.buf).map_err(|error| self.inner.failed(error))?;
+        self.buf.clear();
+        Ok(())
+    }
+}
+
+impl Sink for FileSink<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buf.extend_from_slice(bytes);
+        if self.buf.len() >= Self::STEP { self.write_out() } else { Ok(()) }
+    }
+
+    fn copy(&mut self, source: &Source, mut span: Range<u64>) -> Result<()> {
+        while !span.is_empty() {
+            let have = self.buf.len();
+            let step = ((Self::STEP - have) as u64).min(span.end - span.start);
+            self.buf.resize(have + step as usize, 0);
+            source.read_exact_at(&mut self.buf[have..], span.start)?;
+            span.start += step;
+            if self.buf.len() >= Self::STEP {
+                self.write_out()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
+        self.inner.put_blob(hash, bytes)
+    }
+}

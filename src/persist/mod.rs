@@ -1,0 +1,48 @@
+//! Writing what a session manager decided: what is not on disk yet, how it gets there, and the
+//! error that stays in force.
+
+mod copy;
+mod file;
+mod prepare;
+mod rewrite;
+mod storage;
+
+pub(crate) use copy::CopyLine;
+pub(crate) use file::{Begun, Known, SessionFile};
+pub(crate) use prepare::{LineForm, prepare};
+pub(crate) use rewrite::Layout;
+pub(crate) use storage::{StoredSession, copy_text};
+
+use std::collections::BTreeSet;
+
+/// What is in memory and not yet, or not in this form, on disk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    /// Entries without a line, in the order they were appended.
+    pub(crate) unsaved: Vec<u32>,
+    /// Entries whose line has an older text.
+    pub(crate) changed: BTreeSet<u32>,
+    /// Header fields set here: the last value of each.
+    pub(crate) header: Vec<(&'static str, Option<String>)>,
+}
+
+impl Pending {
+    pub(crate) fn set_header(&mut self, key: &'static str, value: Option<String>) {
+        self.header.retain(|(known, _)| *known != key);
+        self.header.push((key, value));
+    }
+
+    /// Nothing waits to be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.unsaved.is_empty() && self.changed.is_empty() && self.header.is_empty()
+    }
+
+    /// Everything is on disk.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+#[path = "persist_tests.rs"]
+mod tests;

@@ -1,0 +1,231 @@
+//! What a full rewrite writes (R31, R45, R47, R53e): the file's lines in their order, changed
+//! ones in their new form, unsaved ones last. Spans that stay are copied, not read.
+
+use super::Pending;
+use super::prepare::{LineForm, prepare};
+use crate::blob::BlobHash;
+use crate::entry::time;
+use crate::error::Result;
+use crate::migrate;
+use crate::storage::Source;
+use crate::view::SessionView;
+use std::ops::Range;
+
+/// Where a rewrite goes.
+pub(crate) trait Sink {
+    /// Writes bytes.
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()>;
+    /// Copies a span of the source.
+    fn copy(&mut self, source: &Source, span: Range<u64>) -> Result<()>;
+    /// Puts a blob into the store, before the line that names it is written.
+    fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()>;
+}
+
+/// Where everything stands in what was written.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    pub(crate) len: u64,
+    pub(crate) entries: Vec<Placed>,
+    /// For each of the view's others: its place, length and line.
+    pub(crate) others: Vec<(u64, u64, u64)>,
+    pub(crate) lines: u64,
+}
+
+/// Where an entry will stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed {
+    pub(crate) index: u32,
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+    pub(crate) line: u64,
+    pub(crate) form: LineForm,
+}
+
+/// A piece of the file as it is.
+#[derive(Clone, Copy)]
+struct Piece {
+    offset: u64,
+    len: u64,
+    line: u64,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    Entry(u32),
+    Other(usize),
+}
+
+/// Writes a view's file anew. `now_ms` goes into a title slot that changes.
+pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: &mut impl Sink) -> Result<Layout> {
+    let layout = Layout { others: vec![(0, 0, 0); view.others().len()], ..Layout::default() };
+    let mut rewriter = Rewriter { view, pending, sink, layout, span: 0..0 };
+    let mut end = 0;
+    let mut line = 1;
+    for piece in pieces(view) {
+        rewriter.gap(end..piece.offset, piece.line - line)?;
+        match piece.what {
+            What::Entry(index) => rewriter.entry(index, piece)?,
+            What::Other(at) => rewriter.other(at, piece, now_ms)?,
+        }
+        end = piece.offset + piece.len;
+        line = piece.line;
+    }
+    // After the last piece stand blanks, NUL bytes and newlines.
+    let tail = view.source().read(end, (view.source().len() - end) as usize)?;
+    let line_end = memchr::memchr(b'\n', &tail).unwrap_or(tail.len());
+    rewriter.blanks(&tail[..line_end])?;
+    rewriter.newline()?;
+    for &index in &pending.unsaved {
+        rewriter.prepared(index)?;
+        rewriter.newline()?;
+    }
+    rewriter.flush()?;
+    Ok(rewriter.layout)
+}
+
+struct Rewriter<'a, S> {
+    view: &'a SessionView,
+    pending: &'a Pending,
+    sink: &'a mut S,
+    layout: Layout,
+    /// A span of the source that is to be copied.
+    span: Range<u64>,
+}
+
+impl<S: Sink> Rewriter<'_, S> {
+    /// Between two pieces stand blanks, NUL bytes and newlines, of which at most one stays.
+    fn gap(&mut self, gap: Range<u64>, lines: u64) -> Result<()> {
+        if gap.end - gap.start == 1 && lines == 1 && gap.start > 0 {
+            self.layout.lines += 1;
+            return self.copy(gap);
+        }
+        let bytes = self.view.source().read(gap.start, (gap.end - gap.start) as usize)?;
+        let Some((first, last)) = memchr::memchr(b'\n', &bytes).zip(memchr::memrchr(b'\n', &bytes)) else {
+            return self.blanks(&bytes);
+        };
+        // Before the first piece there is no line to end.
+        if gap.start > 0 {
+            self.blanks(&bytes[..first])?;
+            self.newline()?;
+        }
+        self.blanks(&bytes[last + 1..])
+    }
+
+    /// Blanks of a line, without NUL bytes and byte order mark (R47).
+    fn blanks(&mut self, blanks: &[u8]) -> Result<()> {
+        let blanks = blanks.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(blanks);
+        let kept: Vec<u8> = blanks.iter().copied().filter(|&byte| byte != 0).collect();
+        self.bytes(&kept)
+    }
+
+    fn entry(&mut self, index: u32, piece: Piece) -> Result<()> {
+        if self.pending.changed.contains(&index) {
+            return self.prepared(index);
+        }
+        let offset = self.layout.len;
+        match self.view.migrated_line(index)? {
+            Some(text) => self.bytes(&text)?,
+            None => self.copy(piece.offset..piece.offset + piece.len)?,
+        }
+        // A text in memory stays: the line has it in another form.
+        let form = if self.view.in_memory(index).is_some() { LineForm::Reduced } else { LineForm::Same };
+        self.place(index, offset, form);
+        Ok(())
+    }
+
+    /// Writes an entry from its text in memory.
+    fn prepared(&mut self, index: u32) -> Result<()> {
+        let offset = self.layout.len;
+        let text = self.view.in_memory(index).unwrap_or_default();
+        let form = match prepare(text) {
+            None => {
+                self.bytes(text)?;
+                LineForm::Same
+            }
+            Some(prepared) => {
+                let form = prepared.form();
+                for (hash, bytes) in prepared.blobs {
+                    self.sink.blob(hash, &bytes)?;
+                }
+                self.bytes(&prepared.line)?;
+                form
+            }
+        };
+        self.place(index, offset, form);
+        Ok(())
+    }
+
+    fn place(&mut self, index: u32, offset: u64, form: LineForm) {
+        #[allow(clippy::cast_possible_truncation, reason = "the loader refuses entries over 4 GB")]
+        let len = (self.layout.len - offset) as u32;
+        self.layout.entries.push(Placed { index, offset, len, line: self.layout.lines + 1, form });
+    }
+
+    fn other(&mut self, at: usize, piece: Piece, now_ms: i64) -> Result<()> {
+        let offset = self.layout.len;
+        let view = self.view;
+        let titled = self.pending.header.iter().any(|(key, _)| key.starts_with("title"));
+        match view.title_slot() {
+            _ if view.header_place() == Some(at) && (view.is_migrated() || !self.pending.header.is_empty()) => {
+                let text = view.header().json().bytes();
+                let migrated = view.is_migrated().then(|| migrate::header(text));
+                self.bytes(migrated.as_deref().unwrap_or(text))?;
+            }
+            Some(slot) if titled && view.title_slot_place() == Some(at) => {
+                self.bytes(&slot.to_text(&time::format(now_ms)))?;
+            }
+            _ => self.copy(piece.offset..piece.offset + piece.len)?,
+        }
+        self.layout.others[at] = (offset, self.layout.len - offset, self.layout.lines + 1);
+        Ok(())
+    }
+
+    fn copy(&mut self, span: Range<u64>) -> Result<()> {
+        self.layout.len += span.end - span.start;
+        if self.span.end == span.start {
+            self.span.end = span.end;
+        } else {
+            self.flush()?;
+            self.span = span;
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.flush()?;
+        self.layout.len += bytes.len() as u64;
+        self.sink.bytes(bytes)
+    }
+
+    fn newline(&mut self) -> Result<()> {
+        self.layout.lines += 1;
+        self.bytes(b"\n")
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let span = std::mem::take(&mut self.span);
+        if span.is_empty() { Ok(()) } else { self.sink.copy(self.view.source(), span) }
+    }
+}
+
+/// Everything that stands in the file, in its order.
+fn pieces(view: &SessionView) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = (0..view.tree().count())
+        .filter_map(|index| {
+            let (offset, len) = view.span(index)?;
+            Some(Piece { offset, len: u64::from(len), line: view.line_of(index), what: What::Entry(index) })
+        })
+        .collect();
+    pieces.extend(view.others().iter().enumerate().map(|(at, other)| Piece {
+        offset: other.offset,
+        len: other.len,
+        line: other.line,
+        what: What::Other(at),
+    }));
+    pieces.sort_unstable_by_key(|piece| piece.offset);
+    pieces
+}

@@ -1,0 +1,235 @@
+//! A session kept in a [`SessionStorage`]: lines go through a writer, and the view keeps a copy of
+//! what is there.
+
+use super::Pending;
+use super::copy::{CopyLine, copy};
+use super::prepare::{LineForm, prepare};
+use super::rewrite::{Sink, rewrite};
+use crate::blob::{BlobHash, BlobStore};
+use crate::error::{Error, ErrorCode, Result};
+use crate::storage::{SessionStorage, SessionStorageWriter, Source, WriterMode, temp};
+use crate::view::{SessionView, ViewOptions};
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A session at a path of a storage.
+pub(crate) struct StoredSession {
+    storage: Arc<dyn SessionStorage>,
+    path: PathBuf,
+    blobs: BlobStore,
+    writer: Option<Box<dyn SessionStorageWriter>>,
+    /// What is there ends with a newline.
+    ends_line: bool,
+    is_new: bool,
+}
+
+impl fmt::Debug for StoredSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredSession").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl StoredSession {
+    pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
+        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true }
+    }
+
+    /// Opens the session that is there; `None` when there is none. A text that is no session is
+    /// copied to a path of its own first (R16).
+    pub(crate) fn open(&mut self, aside: &str) -> Result<Option<SessionView>> {
+        let leftover = temp::path_for(&self.path);
+        if self.storage.exists(&leftover) {
+            let _: Result<()> = self.storage.unlink(&leftover);
+        }
+        let text = match self.storage.read_text(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let source = Source::Bytes(text.clone().into_bytes());
+        match ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path)) {
+            Ok(view) => {
+                self.ends_line = text.ends_with('\n');
+                self.is_new = false;
+                Ok(Some(view))
+            }
+            Err(error) if error.code() == ErrorCode::NotASession => {
+                let mut name = self.path.file_name().unwrap_or_default().to_owned();
+                name.push(format!(".invalid-{aside}"));
+                let to = self.path.with_file_name(name);
+                if self.storage.exists(&to) {
+                    return Err(Error::new(ErrorCode::AlreadyExists, "cannot set aside what is no session").at(&to));
+                }
+                self.storage.write_text(&to, &text)?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the unsaved lines, one after another. Those that were written are saved even when a
+    /// later one fails.
+    pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+        while let Some(&index) = pending.unsaved.first() {
+            let text = view.in_memory(index).unwrap_or_default();
+            let (mut line, form) = match prepare(text) {
+                None => (text.to_owned(), LineForm::Same),
+                Some(prepared) => {
+                    let form = prepared.form();
+                    for (_, blob) in &prepared.blobs {
+                        self.blobs.put(blob)?;
+                    }
+                    (prepared.line, form)
+                }
+            };
+            let len = line.len();
+            line.push(b'\n');
+            let start = usize::from(!self.ends_line);
+            if start == 1 {
+                line.insert(0, b'\n');
+            }
+            self.writer()?.write_line(&String::from_utf8_lossy(&line))?;
+            self.ends_line = true;
+            let offset = view.source().len() + start as u64;
+            view.append_bytes(&line);
+            view.written(index, offset, len as u32, form);
+            view.appended_line(index);
+            pending.unsaved.remove(0);
+        }
+        Ok(())
+    }
+
+    fn writer(&mut self) -> Result<&mut (dyn SessionStorageWriter + 'static)> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => self.storage.open_writer(&self.path, WriterMode::Append)?,
+        };
+        Ok(&mut **self.writer.insert(writer))
+    }
+
+    /// Writes everything to another path and gives it this one's name (R31).
+    pub(crate) fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        // Everything is written again: what the writer failed to write too.
+        let _: Result<()> = self.close();
+        let temp = temp::path_for(&self.path);
+        let written = self.write_to(&temp, view, pending, now_ms).and_then(|written| {
+            self.storage.rename(&temp, &self.path)?;
+            Ok(written)
+        });
+        match written {
+            Ok((bytes, layout)) => {
+                view.rewritten(Source::Bytes(bytes), layout);
+                view.set_path(&self.path);
+                pending.clear();
+                self.ends_line = true;
+                self.is_new = false;
+                Ok(())
+            }
+            Err(error) => {
+                // What cannot be removed is hidden and is no session.
+                let _: Result<()> = self.storage.unlink(&temp);
+                Err(error)
+            }
+        }
+    }
+
+    fn write_to(
+        &self,
+        temp: &Path,
+        view: &SessionView,
+        pending: &Pending,
+        now_ms: i64,
+    ) -> Result<(Vec<u8>, super::Layout)> {
+        let mut sink = TextSink { blobs: &self.blobs, bytes: Vec::new() };
+        let layout = rewrite(view, pending, now_ms, &mut sink)?;
+        self.write_lines(temp, &sink.bytes)?;
+        Ok((sink.bytes, layout))
+    }
+
+    fn write_lines(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let mut writer = self.storage.open_writer(path, WriterMode::Truncate)?;
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            writer.write_line(&String::from_utf8_lossy(line))?;
+        }
+        writer.flush()?;
+        writer.fsync()?;
+        writer.close()
+    }
+
+    /// Writes a copy of a session; nothing may be at the path.
+    pub(crate) fn write_copy(&mut self, source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<()> {
+        if self.exists() {
+            let message = "cannot write the session: the file exists";
+            return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.path));
+        }
+        let mut sink = TextSink { blobs: &self.blobs, bytes: Vec::new() };
+        copy(source, header, lines, &mut sink)?;
+        let temp = temp::path_for(&self.path);
+        self.write_lines(&temp, &sink.bytes).and_then(|()| self.storage.rename(&temp, &self.path)).inspect_err(|_| {
+            let _: Result<()> = self.storage.unlink(&temp);
+        })
+    }
+
+    /// Nothing was written by this process or found at the path yet.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        match &mut self.writer {
+            Some(writer) => writer.flush().and_then(|()| writer.fsync()),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes the writer; the first error counts.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        let flushed = writer.flush();
+        let closed = writer.close();
+        flushed.and(closed)
+    }
+
+    /// Whether something stands at the path.
+    pub(crate) fn exists(&self) -> bool {
+        self.storage.exists(&self.path)
+    }
+}
+
+/// The text of a copy of a session that is kept nowhere: with whole entries.
+pub(crate) fn copy_text(source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<Vec<u8>> {
+    let mut text = [header, b"\n"].concat();
+    for line in lines {
+        text.extend_from_slice(&line.text(source)?);
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// Collects the file.
+struct TextSink<'a> {
+    blobs: &'a BlobStore,
+    bytes: Vec<u8>,
+}
+
+impl Sink for TextSink<'_> {
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn copy(&mut self, source: &Source, span: Range<u64>) -> Result<()> {
+        let bytes = source.read(span.start, (span.end - span.start) as usize)?;
+        self.bytes.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    fn blob(&mut self, _hash: BlobHash, bytes: &[u8]) -> Result<()> {
+        self.blobs.put(bytes).map(|_: BlobHash| ())
+    }
+}

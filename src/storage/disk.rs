@@ -1,0 +1,257 @@
+//! The operations on the file system that writing a session is made of, one function each.
+//!
+//! Every one of them passes [`step`] first: in tests a step can be told to fail, so that a script
+//! of operations can be cut at each of them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// What tells one file from another, and whether it grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) inode: u64,
+    pub(crate) len: u64,
+}
+
+/// Opens a file for reading and for appending; with `create` it is made when it is missing, for
+/// its owner only (R55).
+pub(crate) fn open_append(path: &Path, create: bool) -> io::Result<File> {
+    step(Op::Open)?;
+    private(OpenOptions::new().read(true).append(true).create(create)).open(path)
+}
+
+/// Makes a new file, for its owner only (R55); fails when there is something at the path.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    step(Op::Create)?;
+    private(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
+}
+
+/// Opens a lock file, making it when it is missing.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    step(Op::Open)?;
+    private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Makes a folder and those above it, for their owner only (R55).
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    step(Op::CreateDir)?;
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// One `write` of all of `bytes`. When it fails or writes less, `Err` says how much was written:
+/// nothing is tried again.
+pub(crate) fn write_once(mut file: &File, bytes: &[u8]) -> Result<(), (io::Error, usize)> {
+    let allowed = write_step(bytes.len()).map_err(|error| (error, 0))?;
+    let written = loop {
+        match file.write(&bytes[..allowed]) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => break result.map_err(|error| (error, 0))?,
+        }
+    };
+    if written == bytes.len() {
+        return Ok(());
+    }
+    // What a full disk says on the next write.
+    Err((io::Error::from(io::ErrorKind::StorageFull), written))
+}
+
+/// Writes all of `bytes` to a file nobody else sees yet.
+pub(crate) fn write_all(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    let allowed = write_step(bytes.len())?;
+    file.write_all(&bytes[..allowed])?;
+    if allowed < bytes.len() { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+}
+
+/// Cuts a file to `len` bytes.
+pub(crate) fn truncate(file: &File, len: u64) -> io::Result<()> {
+    step(Op::Truncate)?;
+    file.set_len(len)
+}
+
+/// Waits until a file's bytes would survive a power cut.
+pub(crate) fn sync(file: &File) -> io::Result<()> {
+    step(Op::Sync)?;
+    file.sync_all()
+}
+
+/// Waits until the names in a folder would survive a power cut.
+pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
+    step(Op::SyncDir)?;
+    #[cfg(unix)]
+    File::open(path)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Puts `from` in the place of `to`.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    step(Op::Rename)?;
+    std::fs::rename(from, to)
+}
+
+/// Removes a file.
+pub(crate) fn unlink(path: &Path) -> io::Result<()> {
+    step(Op::Unlink)?;
+    std::fs::remove_file(path)
+}
+
+/// Identity of the file at `path`; `None` when there is none.
+///
+/// Asked before every append, so only for what is needed: asking for the time of the last change
+/// as well makes the next write cost more.
+pub(crate) fn identity(path: &Path) -> io::Result<Option<Identity>> {
+    step(Op::Stat)?;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+        match statx(CWD, path, AtFlags::empty(), StatxFlags::SIZE | StatxFlags::INO) {
+            Ok(stat) => return Ok(Some(Identity { inode: stat.stx_ino, len: stat.stx_size })),
+            Err(error) if error == rustix::io::Errno::NOENT => return Ok(None),
+            // An old kernel has no such call.
+            Err(error) if error == rustix::io::Errno::NOSYS => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match std::fs::metadata(path) {
+        Ok(metadata) => Ok(Some(of_metadata(&metadata))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Identity of an open file.
+pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
+    file.metadata().map(|metadata| of_metadata(&metadata))
+}
+
+fn of_metadata(metadata: &std::fs::Metadata) -> Identity {
+    #[cfg(unix)]
+    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
+    // Without inodes a file that was replaced is told by its length and by a failing read.
+    #[cfg(not(unix))]
+    let inode = 0;
+    Identity { inode, len: metadata.len() }
+}
+
+/// Asks for the space a file will take, so that a full disk is noticed early and the file is laid
+/// out in one piece. A file system that cannot is no error.
+pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
+    step(Op::Reserve)?;
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, len) {
+        Err(error) if error == rustix::io::Errno::NOSPC => return Err(error.into()),
+        _ => {}
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (file, len);
+    Ok(())
+}
+
+/// A kind of operation, as tests name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    Open,
+    Create,
+    CreateDir,
+    Write,
+    Truncate,
+    Sync,
+    SyncDir,
+    Rename,
+    Unlink,
+    Stat,
+    Reserve,
+    Lock,
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) fn step(_op: Op) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(test))]
+#[inline(always)]
+fn write_step(len: usize) -> io::Result<usize> {
+    step(Op::Write).map(|()| len)
+}
+
+#[cfg(test)]
+pub(crate) use faults::step;
+#[cfg(test)]
+use faults::write_step;
+
+/// Failing on purpose, for this thread.
+#[cfg(test)]
+pub(crate) mod faults {
+    use super::Op;
+    use std::cell::RefCell;
+    use std::io;
+
+    /// What happens at the chosen step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Fault {
+        /// The operation fails and does nothing.
+        Fails,
+        /// A write stops after this many bytes; any other operation fails.
+        StopsAfter(usize),
+    }
+
+    #[derive(Default)]
+    struct Plan {
+        steps: Vec<Op>,
+        /// The step that fails, counted from 0, and all after it when `stays` is set.
+        at: Option<(usize, Fault)>,
+        stays: bool,
+    }
+
+    thread_local! {
+        static PLAN: RefCell<Plan> = RefCell::default();
+    }
+
+    /// Counts steps from 0 again; the step `at` will fail, and with `stays` all after it.
+    pub(crate) fn plan(at: Option<(usize, Fault)>, stays: bool) {
+        PLAN.with_borrow_mut(|plan| *plan = Plan { steps: Vec::new(), at, stays });
+    }
+
+    /// The steps since the last plan; no step fails from here on.
+    pub(crate) fn end() -> Vec<Op> {
+        PLAN.with_borrow_mut(|plan| std::mem::take(plan).steps)
+    }
+
+    fn fault(op: Op) -> Option<Fault> {
+        PLAN.with_borrow_mut(|plan| {
+            let step = plan.steps.len();
+            plan.steps.push(op);
+            let (at, fault) = plan.at?;
+            (step == at || plan.stays && step > at).then_some(fault)
+        })
+    }
+
+    pub(crate) fn step(op: Op) -> io::Result<()> {
+        match fault(op) {
+            None => Ok(()),
+            Some(_) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+        }
+    }
+
+    pub(super) fn write_step(len: usize) -> io::Result<usize> {
+        match fault(Op::Write) {
+            None => Ok(len),
+            Some(Fault::Fails) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            Some(Fault::StopsAfter(most)) => Ok(most.min(len.saturating_sub(1))),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The lock beside a session file (R53).
+
+use super::disk::{self, Op};
+use crate::error::{Error, ErrorCode, Result};
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The lock of one session. The kernel keeps it, so it cannot outlive its process; between calls
+/// nobody holds it.
+///
+/// It is on a file of its own: a rewrite puts another file in the place of the session's, and a
+/// lock on that would be a lock on the old one. The lock file stays; its name does not end in
+/// `.jsonl`.
+#[derive(Debug)]
+pub(crate) struct SessionLock {
+    path: PathBuf,
+    file: Option<Arc<File>>,
+    timeout: Duration,
+}
+
+/// Holds the lock until it is dropped.
+pub(crate) struct Held {
+    file: Option<Arc<File>>,
+}
+
+impl SessionLock {
+    pub(crate) fn new(session: &Path, timeout: Duration) -> Self {
+        Self { path: path_for(session), file: None, timeout }
+    }
+
+    /// Takes the lock, waiting for it at most the timeout.
+    ///
+    /// On a file system without locks there is nothing to take, and programs that write at the
+    /// same time are on their own (R53h).
+    ///
+    /// `sure`: make sure that the lock file is still the one at its path. It is removed with its
+    /// session only, so who finds the session as it was need not ask.
+    pub(crate) fn acquire(&mut self, sure: bool) -> Result<Held> {
+        let failed = |error: io::Error, path: &Path| Error::io(error, "cannot lock the session", path);
+        loop {
+            disk::step(Op::Lock).map_err(|error| failed(error, &self.path))?;
+            let file = match self.file.take() {
+                Some(file) => file,
+                None => Arc::new(self.open().map_err(|error| failed(error, &self.path))?),
+            };
+            let locked = match wait(&file, self.timeout) {
+                Ok(true) => true,
+                Ok(false) => {
+                    self.file = Some(file);
+                    let waited = self.timeout.as_millis();
+                    let message = format!("another process holds the session's lock; waited {waited} ms");
+                    return Err(Error::new(ErrorCode::Locked, message).at(&self.path));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
+                Err(error) => return Err(failed(error, &self.path)),
+            };
+            // Somebody may have removed the file: then others lock a new one at the path.
+            if sure && is_gone(&file, &self.path) {
+                continue;
+            }
+            let file = self.file.insert(file);
+            return Ok(Held { file: locked.then(|| Arc::clone(file)) });
+        }
+    }
+
+    /// Opens the lock file, making its folder when that was removed.
+    fn open(&self) -> io::Result<File> {
+        match (disk::open_lock(&self.path), self.path.parent()) {
+            (Err(error), Some(dir)) if error.kind() == io::ErrorKind::NotFound => {
+                disk::create_dir(dir)?;
+                disk::open_lock(&self.path)
+            }
+            (result, _) => result,
+        }
+    }
+}
+
+/// Tries until the timeout, at first often.
+fn wait(file: &File, timeout: Duration) -> io::Result<bool> {
+    let mut start = None;
+    let mut pause = Duration::from_micros(20);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let waited = start.get_or_insert_with(Instant::now).elapsed();
+        if waited >= timeout {
+            return Ok(false);
+        }
+        std::thread::sleep(pause.min(timeout - waited));
+        pause = (pause * 2).min(Duration::from_millis(2));
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn is_gone(file: &File, _path: &Path) -> bool {
+    use rustix::fs::{AtFlags, StatxFlags, statx};
+    statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK).is_ok_and(|stat| stat.stx_nlink == 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_gone(file: &File, path: &Path) -> bool {
+    !matches!((disk::identity_of(file), disk::identity(path)), (Ok(mine), Ok(Some(there))) if mine.inode == there.inode)
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            // Cannot fail in a way that anything could be done about; closing the file unlocks too.
+            let _: io::Result<()> = file.unlock();
+        }
+    }
+}
+
+/// The lock file of a session: hidden, beside it.
+pub(crate) fn path_for(session: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(session.file_name().unwrap_or_default());
+    name.push(".lock");
+    session.with_file_name(name)
+}

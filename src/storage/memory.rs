@@ -1,0 +1,137 @@
+//! A storage in memory, for tests and for sessions that are not kept.
+
+use super::session_storage::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode, fits};
+use crate::error::{Error, ErrorCode, Result};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Keeps files in memory. Copies share their files.
+#[derive(Clone, Debug, Default)]
+pub struct MemorySessionStorage {
+    files: Arc<Mutex<BTreeMap<PathBuf, MemoryFile>>>,
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    text: String,
+    modified: SystemTime,
+}
+
+impl MemorySessionStorage {
+    /// A storage without files.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn with<T>(&self, path: &Path, read: impl FnOnce(&MemoryFile) -> T) -> Result<T> {
+        let files = self.files.lock();
+        files
+            .get(path)
+            .map(read)
+            .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("File not found: {}", path.display())).at(path))
+    }
+
+    fn change(&self, path: &Path, change: impl FnOnce(&mut String)) {
+        let mut files = self.files.lock();
+        let file = files
+            .entry(path.to_owned())
+            .or_insert_with(|| MemoryFile { text: String::new(), modified: SystemTime::now() });
+        change(&mut file.text);
+        file.modified = SystemTime::now();
+    }
+}
+
+impl SessionStorage for MemorySessionStorage {
+    fn ensure_dir(&self, _dir: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.files.lock().contains_key(path)
+    }
+
+    fn read_text(&self, path: &Path) -> Result<String> {
+        self.with(path, |file| file.text.clone())
+    }
+
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+        self.with(path, |file| String::from_utf8_lossy(&file.text.as_bytes()[..most.min(file.text.len())]).into_owned())
+    }
+
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.change(path, |file| text.clone_into(file));
+        Ok(())
+    }
+
+    fn stat(&self, path: &Path) -> Result<StorageStat> {
+        self.with(path, |file| StorageStat { size: file.text.encode_utf16().count() as u64, modified: file.modified })
+    }
+
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        let files = self.files.lock();
+        files
+            .keys()
+            .filter(|path| path.parent() == Some(dir))
+            .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| fits(name, pattern)))
+            .cloned()
+            .collect()
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        let mut files = self.files.lock();
+        let file = files
+            .remove(from)
+            .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("File not found: {}", from.display())).at(from))?;
+        files.insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn unlink(&self, path: &Path) -> Result<()> {
+        self.files.lock().remove(path);
+        Ok(())
+    }
+
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+        if mode == WriterMode::Truncate {
+            self.write_text(path, "")?;
+        }
+        Ok(Box::new(MemoryWriter { storage: self.clone(), path: path.to_owned(), closed: false }))
+    }
+}
+
+struct MemoryWriter {
+    storage: MemorySessionStorage,
+    path: PathBuf,
+    closed: bool,
+}
+
+impl SessionStorageWriter for MemoryWriter {
+    fn write_line(&mut self, line: &str) -> Result<()> {
+        if self.closed {
+            return Err(Error::new(ErrorCode::Closed, "Writer closed").at(&self.path));
+        }
+        self.storage.change(&self.path, |file| file.push_str(line));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn fsync(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.closed = true;
+        Ok(())
+    }
+
+    fn error(&self) -> Option<String> {
+        None
+    }
+}

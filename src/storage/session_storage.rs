@@ -1,0 +1,124 @@
+//! Storages: where sessions are kept when it is not simply files (R37).
+
+use crate::error::Result;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// What a storage knows of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StorageStat {
+    /// Its size: bytes for files; UTF-16 units for [`MemorySessionStorage`](crate::MemorySessionStorage).
+    pub size: u64,
+    /// When it last changed.
+    pub modified: SystemTime,
+}
+
+/// How a writer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriterMode {
+    /// After what is there.
+    Append,
+    /// With an empty file.
+    Truncate,
+}
+
+/// A place that keeps sessions under paths. A storage may be used by several threads.
+///
+/// [`FileSessionStorage`](crate::FileSessionStorage) and
+/// [`MemorySessionStorage`](crate::MemorySessionStorage) are the two that come with the library;
+/// any other can drive a [`SessionManager`](crate::SessionManager) too.
+pub trait SessionStorage: Send + Sync {
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn ensure_dir(&self, dir: &Path) -> Result<()>;
+
+    /// Whether there is something at the path.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// The whole text of a file.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when there is none.
+    fn read_text(&self, path: &Path) -> Result<String>;
+
+    /// The text of the first `most` bytes of a file.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when there is none.
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String>;
+
+    /// Makes `text` the content of a file, and the folders above it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn write_text(&self, path: &Path, text: &str) -> Result<()>;
+
+    /// What is known of a file.
+    ///
+    /// # Errors
+    /// `NOT_FOUND` when there is none.
+    fn stat(&self, path: &Path) -> Result<StorageStat>;
+
+    /// The files of a folder that `pattern` names: `*`, `*.ext` or a name. None when the folder
+    /// cannot be read.
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf>;
+
+    /// Puts a file in another's place. A missing source is no error: somebody else was faster.
+    ///
+    /// # Errors
+    /// When it cannot be done.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    fn unlink(&self, path: &Path) -> Result<()>;
+
+    /// Opens a file for writing lines, and makes the folders above it.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>>;
+}
+
+/// Writes lines to one file of a storage.
+pub trait SessionStorageWriter: Send {
+    /// Writes a line, which brings its newline.
+    ///
+    /// # Errors
+    /// `CLOSED` after [`SessionStorageWriter::close`]; the first error of this writer ever after.
+    fn write_line(&mut self, line: &str) -> Result<()>;
+
+    /// Hands on what is still in the writer.
+    ///
+    /// # Errors
+    /// The first error of this writer.
+    fn flush(&mut self) -> Result<()>;
+
+    /// Waits until what was written would survive a power cut.
+    ///
+    /// # Errors
+    /// `CLOSED` after closing; the first error of this writer.
+    fn fsync(&mut self) -> Result<()>;
+
+    /// Closes the file; closing again does nothing.
+    ///
+    /// # Errors
+    /// The first error of this writer.
+    fn close(&mut self) -> Result<()>;
+
+    /// The first error of this writer, as text.
+    fn error(&self) -> Option<String>;
+}
+
+/// Whether a file name fits a pattern of [`SessionStorage::list_files`].
+pub(crate) fn fits(name: &str, pattern: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some("") => true,
+        Some(end) if end.starts_with('.') => name.ends_with(end),
+        _ => name == pattern,
+    }
+}

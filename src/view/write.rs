@@ -1,0 +1,391 @@
+//! Changing what a view holds: what a session manager does to its view. Nothing is written to a
+//! file here.
+
+use super::SessionView;
+use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot};
+use crate::error::{Error, ErrorCode, Result};
+use crate::json::{Json, Object, apply, push_string};
+use crate::load::{LineNumbers, Other, OtherKind, Reader};
+use crate::persist::{Layout, LineForm, Pending, prepare};
+use crate::storage::Source;
+use crate::tree::Tree;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+
+/// Texts of entries that are not in the file: not yet written, or written in another form.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory {
+    texts: Vec<Vec<u8>>,
+    free: Vec<usize>,
+    /// For an entry that has a line in the file too: its span there.
+    lines: HashMap<u32, (u64, u32)>,
+    /// Texts this process wrote lately: when the file is cut short in place they are nowhere else.
+    recent: VecDeque<(u32, Vec<u8>)>,
+    recent_bytes: usize,
+}
+
+/// How much of what was written lately is kept.
+const RECENT_BYTES: usize = 4 << 20;
+
+impl Memory {
+    fn put(&mut self, text: Vec<u8>) -> usize {
+        match self.free.pop() {
+            Some(place) => {
+                self.texts[place] = text;
+                place
+            }
+            None => {
+                self.texts.push(text);
+                self.texts.len() - 1
+            }
+        }
+    }
+
+    fn take(&mut self, place: usize) -> Vec<u8> {
+        self.free.push(place);
+        std::mem::take(&mut self.texts[place])
+    }
+
+    /// Keeps a text that is in the file now, for a while.
+    fn remember(&mut self, index: u32, text: Vec<u8>) {
+        self.recent_bytes += text.len();
+        self.recent.push_back((index, text));
+        while self.recent_bytes > RECENT_BYTES
+            && let Some((_, text)) = self.recent.pop_front()
+        {
+            self.recent_bytes -= text.len();
+        }
+    }
+}
+
+impl SessionView {
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    pub(crate) fn set_leaf(&mut self, leaf: Option<u32>) {
+        self.tree.set_leaf(leaf);
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(crate) fn set_path(&mut self, path: &Path) {
+        self.path = Some(path.to_owned());
+    }
+
+    /// The file has `len` bytes now.
+    pub(crate) fn grown(&mut self, len: u64) {
+        self.source.grown(len);
+    }
+
+    /// Adds bytes that were written to where the view's bytes came from.
+    pub(crate) fn append_bytes(&mut self, bytes: &[u8]) {
+        self.source.append(bytes);
+    }
+
+    /// The last byte is a newline.
+    pub(crate) fn ends_line(&self) -> Result<bool> {
+        match self.source.len() {
+            0 => Ok(true),
+            len => Ok(*self.source.read(len - 1, 1)? == *b"\n"),
+        }
+    }
+
+    /// Takes over from the view of a file that this one's replaced (R53d): what that process wrote
+    /// and is gone, what it had not written, and its leaf.
+    ///
+    /// Gives the error of reading an entry that cannot be had back: the file was cut in place, and
+    /// the entry was written too long ago to be kept. It is not in the new view.
+    pub(crate) fn carry_over(&mut self, old: &Self, pending: &mut Pending) -> Result<Option<Error>> {
+        let mut lost = None;
+        let mut unsaved = Vec::new();
+        let mut changed = BTreeSet::new();
+        for index in 0..old.tree.count() {
+            let is_changed = pending.changed.contains(&index);
+            if !old.tree.slot(index).is_own() && !is_changed {
+                continue;
+            }
+            let there = old.tree.id(index).and_then(|id| self.tree.find(id.as_bytes()));
+            match there {
+                None => match old.kept_text(index) {
+                    Ok(text) => unsaved.push(self.push(text)?),
+                    Err(error) => lost = Some(error),
+                },
+                Some(there) => {
+                    self.tree.slot_mut(there).mark_own();
+                    if is_changed {
+                        self.replace(there, old.kept_text(index)?)?;
+                        changed.insert(there);
+                    } else if let Some(text) = old.in_memory(index)
+                        && let Some(prepared) = prepare(text)
+                        && *prepared.line == *self.stored_text(there)?
+                    {
+                        // What the line has only in part is whole in memory still.
+                        self.replace(there, text.to_owned())?;
+                    }
+                }
+            }
+        }
+        for (key, value) in &pending.header {
+            self.set_header(key, value.as_deref());
+        }
+        match old.tree.leaf() {
+            None => self.tree.set_leaf(None),
+            Some(leaf) => {
+                if let Some(leaf) = old.tree.id(leaf).and_then(|id| self.tree.find(id.as_bytes())) {
+                    self.tree.set_leaf(Some(leaf));
+                }
+            }
+        }
+        (pending.unsaved, pending.changed) = (unsaved, changed);
+        Ok(lost)
+    }
+
+    /// The text of an entry of this process, also when the file it was written to was cut.
+    fn kept_text(&self, index: u32) -> Result<Vec<u8>> {
+        let recent = self.memory.recent.iter().rev().find(|(known, _)| *known == index);
+        match (self.in_memory(index), recent) {
+            (None, Some((_, text))) => Ok(text.clone()),
+            _ => self.stored_text(index).map(Cow::into_owned),
+        }
+    }
+
+    pub(crate) fn others(&self) -> &[Other] {
+        &self.others
+    }
+
+    /// The text of an entry that is not, or not in this form, in the file.
+    pub(crate) fn in_memory(&self, index: u32) -> Option<&[u8]> {
+        self.tree.slot(index).memory().map(|place| &*self.memory.texts[place])
+    }
+
+    /// The place of the header among the others.
+    pub(crate) fn header_place(&self) -> Option<usize> {
+        self.others.iter().position(|other| other.kind == OtherKind::Session { has_id: true })
+    }
+
+    /// The place of the title slot among the others.
+    pub(crate) fn title_slot_place(&self) -> Option<usize> {
+        self.others.iter().position(|other| other.kind == OtherKind::TitleSlot)
+    }
+
+    pub(crate) fn line_of(&self, index: u32) -> u64 {
+        self.lines.of(index)
+    }
+
+    /// The migrated form of an entry's line in an older file; `None` when the line stays as it is.
+    pub(crate) fn migrated_line(&self, index: u32) -> Result<Option<Vec<u8>>> {
+        let (Some(_), Some((offset, len))) = (&self.migration, self.span(index)) else { return Ok(None) };
+        // The source hands out owned bytes of a file: whether they changed is asked of a copy.
+        let text = self.source.read(offset, len as usize)?.into_owned();
+        let migrated = self.migrated(index, Cow::Borrowed(&text));
+        Ok(match migrated {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        })
+    }
+
+    /// Makes the header in memory one of the current version.
+    pub(crate) fn migrate_header(&mut self) {
+        if self.header.version < CURRENT_SESSION_VERSION
+            && let Some(header) = Header::read(crate::migrate::header(self.header.json().bytes()))
+        {
+            self.header = header;
+        }
+    }
+
+    /// The file was written anew, and everything stands where `layout` says.
+    pub(crate) fn rewritten(&mut self, source: Source, layout: Layout) {
+        self.source = source;
+        self.migration = None;
+        self.migrate_header();
+        let mut lines: Vec<(u32, u64)> = Vec::with_capacity(layout.entries.len());
+        for placed in layout.entries {
+            self.written(placed.index, placed.offset, placed.len, placed.form);
+            lines.push((placed.index, placed.line));
+        }
+        lines.sort_unstable();
+        self.lines = LineNumbers::default();
+        for (index, line) in lines {
+            self.lines.push(index, line);
+        }
+        for (other, (offset, len, line)) in self.others.iter_mut().zip(layout.others) {
+            (other.offset, other.len, other.line) = (offset, len, line);
+            if other.kind == OtherKind::Torn {
+                // It has a newline now.
+                other.kind = OtherKind::Invalid;
+            }
+        }
+        self.line_count = layout.lines;
+    }
+
+    /// The id of the last entry of this process that is in the file.
+    pub(crate) fn last_written(&self) -> Option<Cow<'_, str>> {
+        let last =
+            (0..self.tree.count()).rev().find(|&index| self.tree.slot(index).is_own() && self.span(index).is_some());
+        self.tree.id(last?)
+    }
+
+    /// The span of an entry's line in the file; `None` when it has none.
+    pub(crate) fn span(&self, index: u32) -> Option<(u64, u32)> {
+        let slot = self.tree.slot(index);
+        match slot.memory() {
+            None => Some((slot.offset, slot.len)),
+            Some(_) => self.memory.lines.get(&index).copied(),
+        }
+    }
+
+    /// Adds an entry whose text is in memory; the leaf stays.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the text is not one entry.
+    pub(crate) fn push(&mut self, text: Vec<u8>) -> Result<u32> {
+        let mut scan = self.reader.entry(&text)?;
+        let place = self.memory.put(text);
+        for slot in &mut scan.slots {
+            slot.set_memory(place);
+            slot.mark_own();
+        }
+        Ok(self.tree.extend(scan))
+    }
+
+    /// Gives an entry another text, which [`SessionView::check_replacement`] allows.
+    pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<()> {
+        let scan = self.reader.entry(&text)?;
+        let span = self.span(index);
+        if let Some(place) = self.tree.slot(index).memory() {
+            self.memory.take(place);
+        }
+        let place = self.memory.put(text);
+        let slot = self.tree.slot_mut(index);
+        if let Some(new) = scan.slots.first() {
+            slot.take_text(new);
+        }
+        slot.set_memory(place);
+        if let Some(span) = span {
+            self.memory.lines.insert(index, span);
+        }
+        Ok(())
+    }
+
+    /// Says whether a text may take the place of an entry's.
+    pub(crate) fn check_replacement(&self, index: u32, text: &[u8]) -> Result<()> {
+        Reader::new().entry(text)?;
+        let before = self.stored_text(index)?;
+        let same = |key| Json::new(&before).get_str(key) == Json::new(text).get_str(key);
+        if same("id") && same("parentId") {
+            return Ok(());
+        }
+        let message = "an entry keeps its id and its parent when its text is replaced";
+        Err(Error::new(ErrorCode::InvalidArgument, message))
+    }
+
+    /// Counts an entry among those of this process.
+    pub(crate) fn mark_own(&mut self, index: u32) {
+        self.tree.slot_mut(index).mark_own();
+    }
+
+    /// Keeps an entry's text in memory beside the line it has in the file.
+    pub(crate) fn keep_text(&mut self, index: u32, text: Vec<u8>) -> Result<()> {
+        if *self.stored_text(index)? == *text { Ok(()) } else { self.replace(index, text) }
+    }
+
+    /// The entry's line is in the file now. What the line has only in part stays in memory.
+    pub(crate) fn written(&mut self, index: u32, offset: u64, len: u32, form: LineForm) {
+        let slot = self.tree.slot_mut(index);
+        match slot.memory() {
+            Some(_) if form == LineForm::Reduced => {
+                self.memory.lines.insert(index, (offset, len));
+            }
+            place => {
+                (slot.offset, slot.len) = (offset, len);
+                if form == LineForm::References {
+                    slot.mark_blob_reference();
+                }
+                self.memory.lines.remove(&index);
+                if let Some(place) = place {
+                    let text = self.memory.take(place);
+                    self.memory.remember(index, text);
+                }
+            }
+        }
+    }
+
+    /// The file grew by whole lines of this process.
+    pub(crate) fn appended_line(&mut self, index: u32) {
+        if let Some(torn) = self.others.last_mut().filter(|other| other.kind == OtherKind::Torn) {
+            // Its line was ended first.
+            torn.kind = OtherKind::Invalid;
+        }
+        self.line_count += 1;
+        self.lines.push(index, self.line_count);
+    }
+
+    /// The file has `len` bytes now: takes in the lines that were appended from `from` on (R53c).
+    /// The leaf stays.
+    pub(crate) fn take_in(&mut self, from: u64, len: u64) -> Result<()> {
+        self.source.grown(len);
+        // A tail that was torn when it was read may be whole by now.
+        let torn = self.others.last().copied().filter(|other| other.kind == OtherKind::Torn);
+        let from = torn.map_or(from, |other| other.offset);
+        let bytes = self.source.read(from, (len - from) as usize)?.into_owned();
+        let mut rest = &bytes[..];
+        let mut line = self.line_count;
+        if torn.is_some() {
+            line -= 1;
+        } else if from > 0 && rest.first() == Some(&b'\n') && *self.source.read(from - 1, 1)? != *b"\n" {
+            // The newline that ends a last line which had none.
+            rest = &rest[1..];
+        }
+        let scan = Reader::new().lines(rest, from + (bytes.len() - rest.len()) as u64, line)?;
+        if torn.is_some() {
+            self.others.pop();
+        }
+        self.line_count = scan.line_count;
+        let first = self.tree.count();
+        for (entry, _) in (0..).zip(&scan.slots) {
+            self.lines.push(first + entry, scan.lines.of(entry));
+        }
+        self.others.extend(scan.others.iter().map(|other| Other { at: first + other.at, ..*other }));
+        self.tree.extend(scan);
+        if self.tree.has_duplicates() {
+            let usage = self.usage_of_nodes()?;
+            self.tree.set_usage(usage);
+        }
+        Ok(())
+    }
+
+    /// Sets a field of the header, in its place or last; `None` removes it.
+    pub(crate) fn set_header(&mut self, key: &'static str, value: Option<&str>) {
+        let text = self.header.json().bytes().to_owned();
+        let mut header = Object::read(&text, 0);
+        match value {
+            Some(value) => {
+                let mut quoted = Vec::new();
+                push_string(&mut quoted, value);
+                header.set(key, quoted);
+            }
+            None => header.remove(key),
+        }
+        let mut edits = Vec::new();
+        header.into_edits(&mut edits);
+        if let Some(header) = Header::read(apply(&text, edits)) {
+            self.header = header;
+        }
+        if let Some(slot) = &mut self.title_slot {
+            match key {
+                "title" => slot.title = value.unwrap_or_default().to_owned(),
+                "titleSource" => slot.source = value.map(str::to_owned),
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn title_slot(&self) -> Option<&TitleSlot> {
+        self.title_slot.as_ref()
+    }
+}
