@@ -1,0 +1,20 @@
+//! The session manager as a user of the library sees it: what each member does to memory and to
+//! the bytes of the file. Expected bytes are written by hand.
+#![allow(clippy::unwrap_used)]
+
+#[path = "manager/bytes.rs"]
+mod bytes;
+#[path = "manager/common.rs"]
+mod common;
+#[path = "manager/copies.rs"]
+mod copies;
+#[path = "manager/life.rs"]
+mod life;
+#[path = "manager/migration.rs"]
+mod migration;
+#[path = "manager/names.rs"]
+mod names;
+#[path = "manager/rewrites.rs"]
+mod rewrites;
+#[path = "manager/tree.rs"]
+mod tree;
