@@ -6,7 +6,7 @@
 use crate::entry::{EntryKind, Facts, Field, Role, TitleSlot, Usage, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::Strings;
-use crate::json::{Cursor, Json, Line, OnValue, Scanner};
+use crate::json::{Cursor, Json, Line, OnValue, Scanner, wtf8_to_str};
 use crate::storage::Source;
 use crate::tree::{Id, Names, Parent, Slot, hex_id};
 use std::num::NonZero;
@@ -422,7 +422,7 @@ impl LineReader<'_> {
         } else if kind == EntryKind::Label
             && let Some(target) = facts.target.text(self.bytes)
         {
-            let string = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+            let string = |text: &[u8]| wtf8_to_str(text).into_owned();
             let label = facts.label.text(self.bytes).filter(|label| !label.is_empty()).map(|label| string(&label));
             self.scan.labels.push(LabelEvent { entry: index, target: string(&target), label });
         }

@@ -214,6 +214,19 @@ impl SessionManager {
         Ok(None)
     }
 
+    /// Takes out of what is shown of this process's assistant messages what belongs to a live
+    /// connection to a provider: `providerPayload` of the type `openaiResponsesHistory`, and the
+    /// `thinkingSignature` of thinking blocks beside it. Messages that were loaded never show it.
+    /// Says whether there was any. The file keeps it, and so does [`EntryRef::text`].
+    ///
+    /// # Errors
+    /// When the file cannot be read any more.
+    ///
+    /// [`EntryRef::text`]: crate::EntryRef::text
+    pub fn sanitize_loaded_openai_responses_replay_metadata(&mut self) -> Result<bool> {
+        self.view.show_as_loaded()
+    }
+
     /// Moves the leaf to an entry: the next append becomes its child (R19).
     ///
     /// # Errors

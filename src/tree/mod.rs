@@ -16,6 +16,7 @@ use labels::Labels;
 pub(crate) use slot::{Id, Names, Parent, Slot, hex_id};
 
 use crate::entry::Usage;
+use crate::json::wtf8_to_str;
 use crate::load::{LabelEvent, Scan};
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -208,7 +209,7 @@ impl Tree {
     pub(crate) fn id_text(&self, id: Id) -> Cow<'_, str> {
         match id {
             Id::Hex(hex) => Cow::Owned(format!("{hex:08x}")),
-            Id::Name(name) => String::from_utf8_lossy(self.names.get(name)),
+            Id::Name(name) => wtf8_to_str(self.names.get(name)),
         }
     }
 

@@ -49,6 +49,8 @@ const PROVIDER_PAYLOAD: u8 = 4;
 const IN_CYCLE: u8 = 8;
 /// This process appended it.
 const OWN: u8 = 16;
+/// This process appended it, but shows it as if it was loaded.
+const AS_LOADED: u8 = 32;
 
 /// Set in an offset that is a place in memory, not in the file.
 const IN_MEMORY: u64 = 1 << 63;
@@ -122,6 +124,20 @@ impl Slot {
 
     pub(crate) fn mark_own(&mut self) {
         self.flag(OWN);
+    }
+
+    /// An agent sees it as it is after loading.
+    pub(crate) fn is_as_loaded(&self) -> bool {
+        self.flags & (OWN | AS_LOADED) != OWN
+    }
+
+    pub(crate) fn mark_as_loaded(&mut self) {
+        self.flag(AS_LOADED);
+    }
+
+    /// Whose entry it is, when it is a copy of another.
+    pub(crate) fn take_owner(&mut self, other: &Self) {
+        self.flag(other.flags & (OWN | AS_LOADED));
     }
 
     /// Takes over what the text of the same entry says now.

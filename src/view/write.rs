@@ -2,13 +2,14 @@
 //! file here.
 
 use super::SessionView;
-use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot};
+use super::texts::drop_provider_payload;
+use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
 use crate::load::{LineNumbers, Other, OtherKind, Reader};
 use crate::persist::{Layout, LineForm, Pending, prepare};
 use crate::storage::Source;
-use crate::tree::Tree;
+use crate::tree::{Slot, Tree};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
@@ -106,17 +107,22 @@ impl SessionView {
         let mut changed = BTreeSet::new();
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
-            if !old.tree.slot(index).is_own() && !is_changed {
+            let slot = old.tree.slot(index);
+            if !slot.is_own() && !is_changed {
                 continue;
             }
             let there = old.tree.id(index).and_then(|id| self.tree.find(id.as_bytes()));
             match there {
                 None => match old.kept_text(index) {
-                    Ok(text) => unsaved.push(self.push(text)?),
+                    Ok(text) => {
+                        let index = self.push(text)?;
+                        self.tree.slot_mut(index).take_owner(slot);
+                        unsaved.push(index);
+                    }
                     Err(error) => lost = Some(error),
                 },
                 Some(there) => {
-                    self.tree.slot_mut(there).mark_own();
+                    self.tree.slot_mut(there).take_owner(slot);
                     if is_changed {
                         self.replace(there, old.kept_text(index)?)?;
                         changed.insert(there);
@@ -284,9 +290,31 @@ impl SessionView {
         Err(Error::new(ErrorCode::InvalidArgument, message))
     }
 
+    /// Shows this process's assistant messages without a provider's own history, as those that were
+    /// loaded are shown. Says whether there was any such history.
+    pub(crate) fn show_as_loaded(&mut self) -> Result<bool> {
+        let mut any = false;
+        for index in 0..self.tree.count() {
+            let slot = self.tree.slot(index);
+            if slot.is_as_loaded() || slot.role != Role::Assistant || !slot.has_provider_payload() {
+                continue;
+            }
+            let mut edits = Vec::new();
+            drop_provider_payload(&self.stored_text(index)?, &mut edits);
+            any |= !edits.is_empty();
+            self.tree.slot_mut(index).mark_as_loaded();
+        }
+        Ok(any)
+    }
+
     /// Counts an entry among those of this process.
     pub(crate) fn mark_own(&mut self, index: u32) {
         self.tree.slot_mut(index).mark_own();
+    }
+
+    /// Counts an entry to whom the one belongs that it is a copy of.
+    pub(crate) fn take_owner(&mut self, index: u32, of: &Slot) {
+        self.tree.slot_mut(index).take_owner(of);
     }
 
     /// Keeps an entry's text in memory beside the line it has in the file.
