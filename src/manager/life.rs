@@ -51,7 +51,7 @@ impl SessionManager {
             (true, _) => self.write(Backend::rewrite),
             (false, Backend::Storage(stored)) if self.view.is_migrated() => {
                 if self.options.migration_rewrite == MigrationRewrite::Immediate {
-                    stored.write_anew(&mut self.view, &mut self.pending, now)
+                    stored.rewrite(&mut self.view, &mut self.pending, now)
                 } else {
                     Ok(())
                 }

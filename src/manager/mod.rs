@@ -252,7 +252,9 @@ impl SessionManager {
         if !self.started {
             return Ok(());
         }
-        if !self.pending.unsaved.is_empty() {
+        let lost = self.backend.has_lost_writes();
+        let lost = self.latch(lost)?;
+        if lost || !self.pending.unsaved.is_empty() {
             self.write(|backend, view, pending, now| backend.append(None, view, pending, now))?;
         }
         let result = self.backend.flush();
@@ -329,7 +331,7 @@ impl SessionManager {
     }
 
     /// Keeps a failure in force, and logs it once. That another process held the lock passes.
-    fn latch(&mut self, result: Result<()>) -> Result<()> {
+    fn latch<T>(&mut self, result: Result<T>) -> Result<T> {
         let Err(error) = &result else { return result };
         if error.code() != ErrorCode::Locked && self.latched.is_none() {
             self.latched = Some(error.clone());
@@ -393,8 +395,7 @@ impl Backend {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.append(begun, view, pending, now_ms),
-            Self::Storage(stored) if stored.is_new() || view.is_migrated() => stored.write_anew(view, pending, now_ms),
-            Self::Storage(stored) => stored.append(view, pending),
+            Self::Storage(stored) => stored.append(view, pending, now_ms),
         }
     }
 
@@ -402,7 +403,7 @@ impl Backend {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.rewrite(view, pending, now_ms),
-            Self::Storage(stored) => stored.write_anew(view, pending, now_ms),
+            Self::Storage(stored) => stored.rewrite(view, pending, now_ms),
         }
     }
 
@@ -414,10 +415,20 @@ impl Backend {
         }
     }
 
+    fn has_lost_writes(&self) -> Result<bool> {
+        match self {
+            Self::File(file) => file.has_lost_writes(),
+            Self::Nowhere | Self::Storage(_) => Ok(false),
+        }
+    }
+
     fn close(&mut self) -> Result<()> {
         match self {
             Self::Nowhere => Ok(()),
-            Self::File(file) => file.close(),
+            Self::File(file) => {
+                file.close();
+                Ok(())
+            }
             Self::Storage(stored) => stored.close(),
         }
     }

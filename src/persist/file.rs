@@ -220,24 +220,27 @@ impl SessionFile {
         (self.inner.known, self.inner.ends_line) = (known.file, known.ends_line);
     }
 
+    /// What this process wrote is at the path no more: the file was replaced, cut or removed.
+    pub(crate) fn has_lost_writes(&self) -> Result<bool> {
+        let Inner { dirty: true, known: Some(known), .. } = self.inner else { return Ok(false) };
+        Ok(self.inner.look()?.is_none_or(|now| now.inode != known.inode || now.len < known.len))
+    }
+
     /// Waits until everything written would survive a power cut (R30).
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.inner.sync_blobs()?;
-        if !std::mem::take(&mut self.inner.dirty) {
+        if !self.inner.dirty {
             return Ok(());
         }
-        let Some(file) = &self.inner.file else { return Ok(()) };
-        disk::sync(file).map_err(|error| {
-            self.inner.dirty = true;
-            Error::io(error, "cannot sync the session", &self.inner.path)
-        })
+        let file = self.inner.file()?;
+        disk::sync(file).map_err(|error| Error::io(error, "cannot sync the session", &self.inner.path))?;
+        self.inner.dirty = false;
+        Ok(())
     }
 
     /// Closes the file; the next write opens it again.
-    pub(crate) fn close(&mut self) -> Result<()> {
-        let flushed = self.flush();
+    pub(crate) fn close(&mut self) {
         self.inner.file = None;
-        flushed
     }
 }
 
@@ -339,8 +342,14 @@ impl Inner {
         name.push(format!(".invalid-{}", time::format(now_ms).replace([':', '.'], "-")));
         let to = self.path.with_file_name(name);
         let mut copy = disk::create_new(&to).map_err(failed)?;
-        std::io::copy(&mut from, &mut copy).map_err(failed)?;
-        disk::sync(&copy).map_err(failed)?;
+        let copied = std::io::copy(&mut from, &mut copy)
+            .and_then(|_| disk::sync(&copy))
+            .and_then(|()| disk::sync_dir(self.dir()));
+        if let Err(error) = copied {
+            // Half a copy is none; the file itself is still there.
+            let _: std::io::Result<()> = disk::unlink(&to);
+            return Err(failed(error));
+        }
         self.set_aside = Some((identity, to));
         Ok(())
     }
@@ -438,7 +447,7 @@ impl Inner {
     }
 
     fn dir(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
+        disk::dir_of(&self.path)
     }
 
     fn sync_dir(&self) -> Result<()> {
@@ -446,9 +455,7 @@ impl Inner {
     }
 
     fn put_blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        if !self.blobs.has(&hash) {
-            self.blobs.put(bytes)?;
-        }
+        self.blobs.put_as(&hash, bytes)?;
         self.unsynced_blobs.push(hash);
         Ok(())
     }

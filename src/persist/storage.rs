@@ -23,6 +23,8 @@ pub(crate) struct StoredSession {
     /// What is there ends with a newline.
     ends_line: bool,
     is_new: bool,
+    /// What is there may not be what the view holds.
+    unsure: bool,
 }
 
 impl fmt::Debug for StoredSession {
@@ -33,7 +35,7 @@ impl fmt::Debug for StoredSession {
 
 impl StoredSession {
     pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
-        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true }
+        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true, unsure: false }
     }
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
@@ -72,17 +74,61 @@ impl StoredSession {
         }
     }
 
+    /// A session that was begun earlier, and may have been written to since.
+    pub(crate) fn resume(&mut self) {
+        (self.is_new, self.unsure) = (false, true);
+    }
+
+    /// Looks at what is there once more, when it may not be what the view holds: it wins, as for
+    /// files (R53d).
+    fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+        if !self.unsure {
+            return Ok(());
+        }
+        match self.storage.read_text(&self.path) {
+            Err(error) if error.code() == ErrorCode::NotFound => self.is_new = true,
+            Err(error) => return Err(error),
+            Ok(text) => {
+                let source = Source::Bytes(text.into_bytes());
+                let mut found = ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path))?;
+                let lost = found.carry_over(view, pending)?;
+                self.ends_line = found.ends_line()?;
+                *view = found;
+                if let Some(lost) = lost {
+                    return Err(lost);
+                }
+            }
+        }
+        self.unsure = false;
+        Ok(())
+    }
+
+    /// Appends what is unsaved; writes everything when nothing is there, or an older version.
+    pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.catch_up(view, pending)?;
+        if self.is_new || view.is_migrated() {
+            return self.write_anew(view, pending, now_ms);
+        }
+        self.append_lines(view, pending)
+    }
+
+    /// Writes everything anew.
+    pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.catch_up(view, pending)?;
+        self.write_anew(view, pending, now_ms)
+    }
+
     /// Writes the unsaved lines, one after another. Those that were written are saved even when a
     /// later one fails.
-    pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+    fn append_lines(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
         while let Some(&index) = pending.unsaved.first() {
             let text = view.in_memory(index).unwrap_or_default();
             let (mut line, form) = match prepare(text) {
                 None => (text.to_owned(), LineForm::Same),
                 Some(prepared) => {
                     let form = prepared.form();
-                    for (_, blob) in &prepared.blobs {
-                        self.blobs.put(blob)?;
+                    for (hash, blob) in &prepared.blobs {
+                        self.blobs.put_as(hash, blob)?;
                     }
                     (prepared.line, form)
                 }
@@ -113,7 +159,7 @@ impl StoredSession {
     }
 
     /// Writes everything to another path and gives it this one's name (R31).
-    pub(crate) fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+    fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         // Everything is written again: what the writer failed to write too.
         let _: Result<()> = self.close();
         let temp = temp::path_for(&self.path);
@@ -175,11 +221,6 @@ impl StoredSession {
         })
     }
 
-    /// Nothing was written by this process or found at the path yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.is_new
-    }
-
     pub(crate) fn flush(&mut self) -> Result<()> {
         match &mut self.writer {
             Some(writer) => writer.flush().and_then(|()| writer.fsync()),
@@ -229,7 +270,7 @@ impl Sink for TextSink<'_> {
         Ok(())
     }
 
-    fn blob(&mut self, _hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        self.blobs.put(bytes).map(|_: BlobHash| ())
+    fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
+        self.blobs.put_as(&hash, bytes)
     }
 }

@@ -39,14 +39,32 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Makes a folder and those above it, for their owner only (R55).
+/// Makes a folder and those above it, for their owner only (R55). They would survive a power cut:
+/// what is in a folder does so only with the folder's name.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     step(Op::CreateDir)?;
+    let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists()).collect();
+    if missing.is_empty() && path.is_dir() {
+        return Ok(());
+    }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.create(path)?;
+    for made in missing {
+        match sync_dir(dir_of(made)) {
+            // A folder one may write to, but not read, cannot be synced.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            result => result?,
+        }
+    }
+    Ok(())
+}
+
+/// The folder a path is in.
+pub(crate) fn dir_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// One `write` of all of `bytes`. When it fails or writes less, `Err` says how much was written:
@@ -89,7 +107,11 @@ pub(crate) fn sync(file: &File) -> io::Result<()> {
 pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     step(Op::SyncDir)?;
     #[cfg(unix)]
-    File::open(path)?.sync_all()?;
+    match File::open(path)?.sync_all() {
+        // A file system that syncs no folders keeps names in its own way.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+        result => result?,
+    }
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
@@ -255,3 +277,7 @@ pub(crate) mod faults {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "disk_tests.rs"]
+mod tests;
