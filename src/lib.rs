@@ -56,7 +56,7 @@ pub use manager::{
     ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,
     PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
 };
-pub use paths::session_roots;
+pub use paths::{AgentDirs, DirNaming, Environment, session_roots};
 pub use report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
 };

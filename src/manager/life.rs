@@ -119,13 +119,10 @@ impl SessionManager {
         if new_cwd == self.cwd {
             return Ok(());
         }
-        let name = paths::dir_name(&new_cwd);
-        let root = match self.session_dir.file_name() {
-            Some(dir) if dir == paths::dir_name(&self.cwd).as_str() => self.session_dir.parent().map(Path::to_owned),
-            _ => None,
-        };
-        let root = root.unwrap_or_else(|| paths::sessions_dir(self.options.agent_dir.as_deref()));
-        let new_dir = root.join(name);
+        let dirs = &self.options.dirs;
+        let in_default_dir = dirs.is_session_dir_of(&self.session_dir, &self.cwd);
+        let root = self.session_dir.parent().filter(|_| in_default_dir).map_or_else(|| dirs.sessions(), Path::to_owned);
+        let new_dir = root.join(dirs.session_dir_name(&new_cwd));
         if self.is_persisted() {
             self.ensure_dir(&new_dir)?;
         }

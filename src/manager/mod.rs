@@ -103,6 +103,14 @@ impl SessionManager {
         ManagerOptions::new().open(path)
     }
 
+    /// The default session folder of the project at `cwd`, with the default [`ManagerOptions`].
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::default_session_dir`].
+    pub fn default_session_dir(cwd: impl AsRef<Path>) -> Result<PathBuf> {
+        ManagerOptions::new().default_session_dir(cwd)
+    }
+
     /// A session that is kept nowhere.
     ///
     /// # Errors
