@@ -702,7 +702,8 @@ impl World {
 
     /// The fields of a title that a copy takes over.
     fn title(state: &State) -> [Option<String>; 2] {
-        [state.text("title"), state.text("titleSource")]
+        // An empty title is none (R48).
+        [state.text("title").filter(|title| !title.is_empty()), state.text("titleSource")]
     }
 
     /// A copy takes the place of the session.
