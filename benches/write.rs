@@ -28,6 +28,7 @@ struct Plan {
     append_rounds: usize,
     appends: usize,
     rewrite_rounds: usize,
+    pause: Duration,
     bursts: [usize; 2],
 }
 
@@ -36,9 +37,23 @@ fn main() -> io::Result<()> {
     let given = |name: &str| args.iter().any(|arg| arg == name);
     // Without `--bench` it is `cargo test` that asks.
     let plan = if given("--bench") && !given("--test") {
-        Plan { sizes: Sizes::FULL, append_rounds: 61, appends: 500, rewrite_rounds: 11, bursts: [5_000, 50_000] }
+        Plan {
+            sizes: Sizes::FULL,
+            append_rounds: 401,
+            appends: 100,
+            rewrite_rounds: 11,
+            pause: Duration::from_millis(300),
+            bursts: [5_000, 50_000],
+        }
     } else {
-        Plan { sizes: Sizes::SMALL, append_rounds: 1, appends: 20, rewrite_rounds: 1, bursts: [50, 500] }
+        Plan {
+            sizes: Sizes::SMALL,
+            append_rounds: 1,
+            appends: 20,
+            rewrite_rounds: 1,
+            pause: Duration::ZERO,
+            bursts: [50, 500],
+        }
     };
     let files = Files::new(plan.sizes);
     let dir = tempfile::tempdir_in(files.dir()?)?;
@@ -145,11 +160,14 @@ fn renames(files: &Files, dir: &Path, plan: Plan) -> io::Result<()> {
     sync(&path);
     let mut session = manager(&path)?;
     let mut number = 0;
+    let pause = plan.pause;
     let mut jobs = [
         Timed::new(|| {
             number += 1;
             assert!(session.set_session_name(&format!("name {number}"), TitleSource::User).expect("a rename"));
-        }),
+        })
+        // The old file is freed on another thread, which must not run on while the others are timed.
+        .after(|| std::thread::sleep(pause)),
         Timed::new(|| cp_and_sync(&path, &copy)).after(|| fs::remove_file(&copy).expect("a copy")),
         Timed::new(|| {
             fs::copy(&path, &copy).expect("a copy");

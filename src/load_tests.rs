@@ -1,6 +1,6 @@
 //! The scan: line numbers, what is not an entry, files read in pieces and by several threads.
 
-use super::{BYTES_A_THREAD, LineNumbers, Other, OtherKind, READ, Scan, line_start, scan};
+use super::{BYTES_A_THREAD, LineNumbers, Other, OtherKind, READ, Reader, Scan, line_start, scan};
 use crate::entry::{EntryKind, Role};
 use crate::error::ErrorCode;
 use crate::storage::Source;
@@ -512,5 +512,62 @@ proptest! {
         rest.extend_from_slice(&text[done as usize..]);
         let rest = String::from_utf8(rest).unwrap();
         prop_assert!(rest.chars().all(|c| " \t\r\n\0\u{feff}|".contains(c)), "{:?}", rest);
+    }
+}
+
+// A message read alone gives what the scan of its line gives, and is refused when that would not be
+// a line of one entry that holds it whole.
+#[test]
+fn messages_alone() {
+    let usage = r#""usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"total":0.5}}"#;
+    let reference = format!("blob:sha256:{}", "a".repeat(64));
+    let whole = [
+        "{}".to_owned(),
+        r#"{"role":"user","content":"x"}"#.to_owned(),
+        format!(r#"{{"role":"assistant","content":[],{usage}}}"#),
+        format!(r#"{{"role":"user",{usage}}}"#),
+        format!(r#"{{"role":"toolResult","toolName":"task","details":{{{usage}}}}}"#),
+        format!(r#"{{"role":"toolResult","toolName":"bash","details":{{{usage}}}}}"#),
+        format!(r#"{{"role":"user","role":"assistant",{usage},"usage":null}}"#),
+        r#"{"role":"assis\u0074ant","providerPayload":{"type":"x"}}"#.to_owned(),
+        format!(r#"{{"role":"user","content":[{{"type":"image","data":"{reference}"}}]}}"#),
+        r#"{"content":"\u0062lob:sha256:"}"#.to_owned(),
+        "{\t\"role\" :\t\"user\"}".to_owned(),
+        format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)),
+    ];
+    for text in &whole {
+        let message = Reader::new().message(text.as_bytes()).unwrap_or_else(|| panic!("{text:.80}"));
+        let line = scanned(format!(r#"{{"type":"message","message":{text}}}"#));
+        let slot = message.slot(line.slots[0].len);
+        assert_eq!(format!("{slot:?}"), format!("{:?}", line.slots[0]), "{text:.80}");
+        assert_eq!(message.usage().unwrap_or_default(), line.usage, "{text:.80}");
+    }
+    let refused = [
+        "",
+        " ",
+        "1",
+        "[]",
+        "null",
+        "\"{}\"",
+        "{",
+        "{}}",
+        "{},\"id\":\"x\"",
+        "{} {}",
+        " {}",
+        "{} ",
+        "{}\0",
+        "\u{feff}{}",
+        "{\n}",
+        "{\r}",
+        "{\"a\":1",
+        "{\"a\":\"\t\"}",
+        "{\"a\":\"\\x\"}",
+        "{\"a\":01}",
+    ];
+    // One after another with the same reader, as a manager does.
+    let mut reader = Reader::new();
+    for text in refused {
+        assert_eq!(reader.message(text.as_bytes()), None, "{text:?}");
+        assert!(reader.message(br#"{"role":"assistant","content":"some text"}"#).is_some());
     }
 }

@@ -64,6 +64,13 @@ fn hex4(bytes: &[u8]) -> Option<u32> {
 pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
+    // Without a way out of the loop, so that it takes many bytes at a time.
+    let plain = |plain: bool, &byte: &u8| plain & (byte >= 0x20) & (byte != b'"') & (byte != b'\\');
+    if bytes.iter().fold(true, plain) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
     let mut done = 0;
     for (at, &byte) in bytes.iter().enumerate() {
         let short = match byte {

@@ -224,6 +224,11 @@ pub(crate) fn hex_id(id: &[u8]) -> Option<u32> {
     (wrong < 16).then_some(number as u32)
 }
 
+/// The text of such an id.
+pub(crate) fn hex_text(id: u32) -> String {
+    (0..8).rev().map(|digit| char::from(b"0123456789abcdef"[(id >> (4 * digit) & 15) as usize])).collect()
+}
+
 /// The value of each hex digit; 255 for other bytes.
 const DIGITS: [u8; 256] = {
     let mut digits = [255; 256];
