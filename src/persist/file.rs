@@ -371,7 +371,8 @@ impl Inner {
         for &index in &pending.unsaved {
             let text = view.in_memory(index).unwrap_or_default();
             let offset = bytes.len();
-            let form = match prepare(text) {
+            let prepared = if view.tree().slot(index).is_plain() { None } else { prepare(text) };
+            let form = match prepared {
                 None => {
                     bytes.extend_from_slice(text);
                     LineForm::Same

@@ -49,6 +49,8 @@ const PROVIDER_PAYLOAD: u8 = 4;
 const IN_CYCLE: u8 = 8;
 /// This process appended it.
 const OWN: u8 = 16;
+/// Its text is known to be written as it is.
+const PLAIN: u8 = 32;
 
 /// Set in an offset that is a place in memory, not in the file.
 const IN_MEMORY: u64 = 1 << 63;
@@ -124,9 +126,17 @@ impl Slot {
         self.flag(OWN);
     }
 
+    pub(crate) fn is_plain(&self) -> bool {
+        self.flags & PLAIN != 0
+    }
+
+    pub(crate) fn mark_plain(&mut self) {
+        self.flag(PLAIN);
+    }
+
     /// Takes over what the text of the same entry says now.
     pub(crate) fn take_text(&mut self, other: &Self) {
-        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD;
+        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD | PLAIN;
         (self.kind, self.role, self.time, self.len) = (other.kind, other.role, other.time, other.len);
         self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
     }

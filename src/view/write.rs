@@ -6,7 +6,7 @@ use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
 use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
-use crate::persist::{Layout, LineForm, Pending, prepare};
+use crate::persist::{Layout, LineForm, MayChange, Pending, is_plain, prepare};
 use crate::storage::Source;
 use crate::tree::{Id, Parent, Tree, hex_id};
 use hashbrown::HashMap;
@@ -300,7 +300,7 @@ impl SessionView {
 
     /// What the index wants of a text that is to be a message; `None` when it is none.
     pub(crate) fn read_message(&mut self, text: &[u8]) -> Option<Message> {
-        self.reader.message(text)
+        self.reader.message::<MayChange>(text)
     }
 
     /// An empty buffer for the text of an entry.
@@ -324,6 +324,9 @@ impl SessionView {
         // An empty id is no parent when it is read, either.
         if let Some(leaf) = new.leaf.filter(|_| new.parent.as_deref().is_some_and(|parent| !parent.is_empty())) {
             slot.set_parent(Parent::Entry(leaf));
+        }
+        if is_plain(&text, message.found, message.unicode_escapes) {
+            slot.mark_plain();
         }
         slot.set_memory(self.memory.put(text));
         slot.mark_own();
