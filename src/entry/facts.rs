@@ -110,7 +110,8 @@ impl Facts {
 }
 
 impl MessageFacts {
-    fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
+    /// Reads the message at `at` in place of what was here; gives the position after it.
+    pub(crate) fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
         *self = Self::default();
         if cursor.bytes.get(at) != Some(&b'{') {
             return cursor.value(at);

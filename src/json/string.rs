@@ -128,6 +128,13 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 pub(crate) fn push_wtf8(out: &mut Vec<u8>, bytes: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
+    // Without a way out of the loop, so that it takes many bytes at a time.
+    let plain = |plain: bool, &byte: &u8| plain & (byte >= 0x20) & (byte != b'"') & (byte != b'\\') & (byte != 0xed);
+    if bytes.iter().fold(true, plain) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return;
+    }
     let mut done = 0;
     for (at, &byte) in bytes.iter().enumerate() {
         let short = match byte {

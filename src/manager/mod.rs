@@ -328,12 +328,21 @@ impl SessionManager {
         &mut self,
         how: impl FnOnce(&mut Backend, &mut SessionView, &mut Pending, i64) -> Result<()>,
     ) -> Result<()> {
+        let now = self.generator.0.now_ms();
+        self.write_at(now, how)
+    }
+
+    /// The same at a moment that is known.
+    fn write_at(
+        &mut self,
+        now: i64,
+        how: impl FnOnce(&mut Backend, &mut SessionView, &mut Pending, i64) -> Result<()>,
+    ) -> Result<()> {
         self.check_latch()?;
         if !self.is_persisted() {
             self.pending.clear();
             return Ok(());
         }
-        let now = self.generator.0.now_ms();
         let result = how(&mut self.backend, &mut self.view, &mut self.pending, now);
         self.latch(result)
     }
@@ -366,7 +375,7 @@ impl SessionManager {
     }
 
     /// Decides what an append means for the file, and does it (R29).
-    fn appended(&mut self, index: u32, begun: Result<Option<Begun>>) -> Result<()> {
+    fn appended(&mut self, index: u32, begun: Result<Option<Begun>>, now_ms: i64) -> Result<()> {
         if !self.is_persisted() {
             return Ok(());
         }
@@ -376,7 +385,7 @@ impl SessionManager {
             return Ok(());
         }
         self.started = true;
-        self.write(|backend, view, pending, now| backend.append(begun?, view, pending, now))
+        self.write_at(now_ms, |backend, view, pending, now| backend.append(begun?, view, pending, now))
     }
 
     /// The session is at `path` from now on; nothing is written.

@@ -42,7 +42,19 @@ struct Inner {
     unsynced_blobs: Vec<BlobHash>,
     /// A file that was no session, and where it was copied.
     set_aside: Option<(Identity, PathBuf)>,
+    /// Used again by each append.
+    batch: Batch,
 }
+
+/// The lines of one append, and where in them each entry stands.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    placed: Vec<(u32, u64, u32, LineForm)>,
+}
+
+/// A larger buffer is not kept for the next append.
+const LARGEST_BATCH: usize = 64 << 10;
 
 /// What a session's file was when it was last seen.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +101,7 @@ impl SessionFile {
             dirty: false,
             unsynced_blobs: Vec::new(),
             set_aside: None,
+            batch: Batch::default(),
             path,
         };
         Self { lock: SessionLock::new(&inner.path, lock_timeout), inner }
@@ -357,16 +370,18 @@ impl Inner {
     /// One `write` of all unsaved lines.
     fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
         let Some(known) = self.known.filter(|_| !pending.unsaved.is_empty()) else { return Ok(()) };
-        let mut bytes = Vec::new();
+        let Batch { mut bytes, mut placed } = std::mem::take(&mut self.batch);
+        bytes.clear();
+        placed.clear();
         if !self.ends_line {
             // R46: what was torn stays a line of its own.
             bytes.push(b'\n');
         }
-        let mut placed = Vec::with_capacity(pending.unsaved.len());
         for &index in &pending.unsaved {
             let text = view.in_memory(index).unwrap_or_default();
             let offset = bytes.len();
-            let form = match prepare(text) {
+            let prepared = if view.tree().slot(index).is_plain() { None } else { prepare(text) };
+            let form = match prepared {
                 None => {
                     bytes.extend_from_slice(text);
                     LineForm::Same
@@ -397,11 +412,14 @@ impl Inner {
         self.ends_line = true;
         self.known = Some(Identity { len: known.len + bytes.len() as u64, ..known });
         view.grown(known.len + bytes.len() as u64);
-        for (index, offset, len, form) in placed {
+        for &(index, offset, len, form) in &placed {
             view.written(index, known.len + offset, len, form);
             view.appended_line(index);
         }
         pending.unsaved.clear();
+        if bytes.capacity() <= LARGEST_BATCH {
+            self.batch = Batch { bytes, placed };
+        }
         if self.sync_appends {
             self.sync_blobs()?;
             disk::sync(self.file()?).map_err(|error| self.failed(error))?;
@@ -418,10 +436,11 @@ impl Inner {
         let source = Source::open(temp.path())?.named(&self.path);
         let identity = source.identity()?;
         temp.put_in_place(&self.path).map_err(|error| self.failed(error))?;
-        view.rewritten(source, layout);
+        let old = view.rewritten(source, layout);
         view.set_path(&self.path);
         pending.clear();
-        self.file = Some(file);
+        let old_len = old.len();
+        disk::let_go((old, self.file.replace(file)), old_len);
         self.known = Some(identity);
         self.ends_line = true;
         self.dirty = false;
@@ -438,7 +457,13 @@ impl Inner {
         let temp = TempFile::under_lock(&self.path).map_err(|error| self.failed(error))?;
         temp.take_mode_of(&self.path);
         disk::reserve(temp.file(), about).map_err(|error| self.failed(error))?;
-        let mut sink = FileSink { file: temp.file(), buf: Vec::with_capacity(FileSink::STEP), inner: self };
+        let mut sink = FileSink {
+            file: temp.file(),
+            buf: Vec::with_capacity(FileSink::STEP),
+            written: 0,
+            started: 0,
+            inner: self,
+        };
         let written = write(&mut sink)?;
         sink.write_out()?;
         self.sync_blobs()?;
@@ -478,15 +503,25 @@ impl Inner {
 struct FileSink<'a> {
     file: &'a File,
     buf: Vec<u8>,
+    /// Bytes written, and how many of them are on their way to the disk.
+    written: u64,
+    started: u64,
     inner: &'a mut Inner,
 }
 
 impl FileSink<'_> {
     const STEP: usize = 256 << 10;
+    /// The disk begins while the next bytes are copied.
+    const WRITE_BACK: u64 = 8 << 20;
 
     fn write_out(&mut self) -> Result<()> {
         disk::write_all(self.file, &self.buf).map_err(|error| self.inner.failed(error))?;
+        self.written += self.buf.len() as u64;
         self.buf.clear();
+        if self.written - self.started >= Self::WRITE_BACK {
+            disk::start_write_back(self.file, self.started..self.written);
+            self.started = self.written;
+        }
         Ok(())
     }
 }

@@ -66,18 +66,37 @@ pub(crate) fn prepare(text: &[u8]) -> Option<Prepared> {
 /// Keys that are never written, at any depth (R34).
 const DROPPED: [&str; 2] = ["partialJson", "jsonlEvents"];
 
-/// A quick look that spares almost every entry the walk.
-fn may_change(text: &[u8]) -> bool {
-    static IMAGE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("image"));
-    static DROPPED_KEYS: LazyLock<[memmem::Finder<'static>; 2]> = LazyLock::new(|| DROPPED.map(memmem::Finder::new));
+/// What is in every text that may have to change, unless it is long or spelled with escapes.
+pub(crate) struct MayChange;
+
+impl crate::json::cursor::Search for MayChange {
+    #[inline(always)]
+    fn key(key: &[u8]) -> bool {
+        DROPPED.iter().any(|dropped| dropped.as_bytes() == key)
+    }
+
+    /// The type of an image, its MIME type, or an image URL.
+    #[inline(always)]
+    fn value(value: &[u8]) -> bool {
+        value.starts_with(b"image") || value.starts_with(b"data:image")
+    }
+}
+
+/// The text can be written as it is. `found`: [`MayChange`] is in it; `escapes`: it has some of
+/// the kind `\uXXXX`. Spares almost every entry the walk.
+pub(crate) fn is_plain(text: &[u8], found: bool, escapes: bool) -> bool {
     static ESCAPE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("\\u"));
     // A key may be spelled with \u escapes; those of control characters spell none.
     let spelled =
         || ESCAPE.find_iter(text).any(|at| !text[at + 2..].starts_with(b"00") || text.get(at + 4) > Some(&b'1'));
-    text.len() > MOST_UNITS
-        || IMAGE.find(text).is_some()
-        || DROPPED_KEYS.iter().any(|key| key.find(text).is_some())
-        || spelled()
+    !found && text.len() <= MOST_UNITS && !(escapes && spelled())
+}
+
+fn may_change(text: &[u8]) -> bool {
+    use crate::json::cursor;
+    let mut reader = cursor::Cursor::new(text, cursor::Seeking::<_, MayChange>::new(cursor::Valid));
+    reader.value(0);
+    !is_plain(text, reader.found, true)
 }
 
 #[derive(Default)]
