@@ -84,7 +84,9 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
         let path = state.path_to(&seen.item.id);
         let last = path.first().unwrap();
         let back = last.item.parent.as_deref().is_some_and(|parent| parent == seen.item.id);
-        back && path.iter().all(|other| order.iter().position(|id| *id == other.item.id) >= order.iter().position(|id| *id == seen.item.id))
+        back && path.iter().all(|other| {
+            order.iter().position(|id| *id == other.item.id) >= order.iter().position(|id| *id == seen.item.id)
+        })
     };
     let parent = |seen: &Seen| seen.item.parent.clone().filter(|id| state.find(id).is_some() && !is_cut(seen));
     let mut children: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();

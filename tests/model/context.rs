@@ -92,9 +92,10 @@ pub fn context(path: &[Entry]) -> Context {
             let fields = members(&path[at].text);
             let mut summary = "{\"role\":\"compactionSummary\"".to_owned();
             copy(&mut summary, &fields, &["summary", "shortSummary", "tokensBefore"]);
-            let remote = fields.get("preserveData").map(|data| members(data.get())).and_then(|data| {
-                data.get("openaiRemoteCompaction").map(|remote| members(remote.get()))
-            });
+            let remote = fields
+                .get("preserveData")
+                .map(|data| members(data.get()))
+                .and_then(|data| data.get("openaiRemoteCompaction").map(|remote| members(remote.get())));
             if let Some(remote) = &remote {
                 summary += ",\"providerPayload\":{\"type\":\"openaiResponsesHistory\",\"provider\":";
                 summary += remote["provider"].get();

@@ -47,9 +47,15 @@ pub enum Outside {
     /// A piece of an entry, without a newline; the next time the rest.
     Half,
     /// Puts a file in the place of the session, without some of its entries.
-    Replace { without: Vec<Pick>, title: Option<u8> },
+    Replace {
+        without: Vec<Pick>,
+        title: Option<u8>,
+    },
     /// Cuts the file in place, after so many lines, and goes on.
-    Cut { lines: u8, half: bool },
+    Cut {
+        lines: u8,
+        half: bool,
+    },
     Delete,
 }
 
@@ -73,7 +79,10 @@ pub enum Op {
     Capture(u8),
     Restore(u8),
     /// Drops the manager, closed or not, and opens what it left.
-    Reopen { who: u8, close: bool },
+    Reopen {
+        who: u8,
+        close: bool,
+    },
     Second,
     DropSecond,
     Outside(Outside),

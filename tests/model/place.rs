@@ -118,7 +118,9 @@ impl Place {
     pub fn append(&self, path: &Path, bytes: &[u8]) {
         match self.place {
             Where::Memory => self.replace(path, &[&self.read(path).unwrap(), bytes].concat()),
-            _ => std::io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(path).unwrap(), bytes).unwrap(),
+            _ => {
+                std::io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(path).unwrap(), bytes).unwrap()
+            }
         }
     }
 

@@ -350,13 +350,8 @@ impl World {
             Held::Entry(seen) => Line::Entry(seen.item.clone()),
             Held::Junk(text) => Line::Junk(text.clone()),
         });
-        let file = File {
-            header: state.header.clone(),
-            lines: lines.collect(),
-            inode: number,
-            version: number,
-            half: None,
-        };
+        let file =
+            File { header: state.header.clone(), lines: lines.collect(), inode: number, version: number, half: None };
         self.files.insert(state.path.clone().unwrap(), file);
         state.entries_mut().filter(|seen| !seen.saved).for_each(|seen| (seen.saved, seen.recent) = (true, true));
         state.pending_header.clear();
@@ -468,8 +463,7 @@ impl World {
             Op::Summary(_, pick, at) => {
                 let from = pick.and_then(|pick| manager.state.pick(pick));
                 manager.state.leaf.clone_from(&from);
-                let after =
-                    string("fromId", from.as_deref().or(Some("root"))) + &string("summary", Some(text(*at)));
+                let after = string("fromId", from.as_deref().or(Some("root"))) + &string("summary", Some(text(*at)));
                 self.append(&mut manager, "branch_summary", plain(after), |real| {
                     real.branch_with_summary(from.as_deref(), text(*at), None, None)
                 });
@@ -479,10 +473,8 @@ impl World {
             Op::EnsureOnDisk(_) => {
                 manager.real.ensure_on_disk().unwrap();
                 let state = &mut manager.state;
-                let is_there = state.started
-                    && !state.has_unsaved()
-                    && state.pending_header.is_empty()
-                    && self.exists(state);
+                let is_there =
+                    state.started && !state.has_unsaved() && state.pending_header.is_empty() && self.exists(state);
                 if self.persisted() && !is_there {
                     state.started = true;
                     self.rewrite(state, &BTreeSet::new());
@@ -545,9 +537,7 @@ impl World {
             Append::Tier(tier) => {
                 let tier = tier.map(text);
                 let after = member("serviceTier", Some(tier.map_or("null".into(), quoted)));
-                self.append(manager, "service_tier_change", plain(after), |real| {
-                    real.append_service_tier_change(tier)
-                });
+                self.append(manager, "service_tier_change", plain(after), |real| real.append_service_tier_change(tier));
             }
             Append::Mode(mode, data) => {
                 let after = string("mode", Some(text(*mode))) + &member("data", json(data));
@@ -565,7 +555,8 @@ impl World {
                 });
             }
             Append::Model(model, role) => {
-                let (model, role) = (format!("p/{}", text(*model)), role.map(|role| ["default", "smol", ""][role as usize]));
+                let (model, role) =
+                    (format!("p/{}", text(*model)), role.map(|role| ["default", "smol", ""][role as usize]));
                 let after = string("model", Some(&model)) + &string("role", role);
                 self.append(manager, "model_change", plain(after), |real| real.append_model_change(&model, role));
             }
@@ -680,11 +671,8 @@ impl World {
         let mut changed = BTreeSet::new();
         let mut texts = Vec::new();
         for (pick, message) in changes {
-            let messages: Vec<String> = state
-                .entries()
-                .filter(|seen| seen.item.kind == "message")
-                .map(|seen| seen.item.id.clone())
-                .collect();
+            let messages: Vec<String> =
+                state.entries().filter(|seen| seen.item.kind == "message").map(|seen| seen.item.id.clone()).collect();
             let Some(id) = messages.get(usize::from(*pick) % messages.len().max(1)) else { continue };
             let seen = state.entries_mut().find(|seen| seen.item.id == *id).unwrap();
             seen.item = seen.item.with_body(message.body());
@@ -764,9 +752,12 @@ impl World {
         for seen in state.path_to(&leaf).into_iter().filter(|seen| seen.item.kind != "label") {
             let mut seen = seen.clone();
             // The child of a label that is left out hangs on what the label hung on.
-            let parent_is_label = seen.item.parent.as_ref().and_then(|id| state.find(id)).is_some_and(|parent| {
-                parent.item.kind == "label"
-            });
+            let parent_is_label = seen
+                .item
+                .parent
+                .as_ref()
+                .and_then(|id| state.find(id))
+                .is_some_and(|parent| parent.item.kind == "label");
             if parent_is_label {
                 seen.item = seen.item.with_parent(lines.last().map(|seen| seen.item.id.clone()));
             }
@@ -932,7 +923,8 @@ impl World {
             })
             .collect();
         let pick = |pick: u8| ids.get(usize::from(pick) % ids.len().max(1)).map(|id| &**id);
-        let message = |at: u8| Message { role: at % 5, extra: at, usage: Some(at), payload: at % 4 == 1, ..Message::default() };
+        let message =
+            |at: u8| Message { role: at % 5, extra: at, usage: Some(at), payload: at % 4 == 1, ..Message::default() };
         let time = |at: u8| format!("2026-01-01T00:00:{:02}.000Z", at % 20);
         let half = file.half.take();
         match outside {
@@ -1042,11 +1034,11 @@ impl World {
         let file = &self.files[path];
         let mut rest = file.lines.clone();
         rest.truncate(whole.saturating_sub(1));
-        let is_there = |id: &str| {
-            whole > 0 && rest.iter().any(|line| matches!(line, Line::Entry(item) if item.id == id))
-        };
+        let is_there =
+            |id: &str| whole > 0 && rest.iter().any(|line| matches!(line, Line::Entry(item) if item.id == id));
         // What this manager had long ago is lost with the file.
-        let lost = manager.state.entries().any(|seen| seen.own && seen.saved && !seen.recent && !is_there(&seen.item.id));
+        let lost =
+            manager.state.entries().any(|seen| seen.own && seen.saved && !seen.recent && !is_there(&seen.item.id));
         if lost || len == bytes.len() {
             return;
         }
