@@ -102,6 +102,9 @@ impl Run<'_> {
                     texts.last().is_some_and(|text| text.starts_with("{\"type\":\"message\""))
                 };
                 if let Some(at) = self.pick(*pick).filter(is_message) {
+                    // It starts the session, even when it fails.
+                    let latched = self.manager.as_ref().is_some_and(|m| m.persist_status().error.is_some());
+                    self.sessions[self.current].started |= !latched;
                     self.rewrite(at, &format!("changed {pick}"));
                 }
             }
@@ -114,7 +117,13 @@ impl Run<'_> {
                     self.leave(|manager| manager.create_branched_session(&id));
                 }
             }
-            Step::New => self.leave(|manager| manager.new_session(None)),
+            Step::New => {
+                // It has begun also when what was before could not be closed.
+                let Some(manager) = &mut self.manager else { return };
+                let result = manager.new_session(None);
+                self.called(Call::Leave, result);
+                self.enter(&[]);
+            }
             Step::Back(pick) => {
                 let files: Vec<_> = self.sessions.iter().map(|session| session.path.clone()).collect();
                 let path = files[usize::from(*pick) % files.len()].clone();
