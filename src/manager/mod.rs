@@ -380,8 +380,14 @@ impl Backend {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.append(begun, view, pending, now_ms),
-            Self::Storage(stored) if stored.is_new() || view.is_migrated() => stored.write_anew(view, pending, now_ms),
-            Self::Storage(stored) => stored.append(view, pending),
+            Self::Storage(stored) => {
+                stored.catch_up(view, pending, now_ms)?;
+                if stored.is_new() || view.is_migrated() {
+                    stored.write_anew(view, pending, now_ms)
+                } else {
+                    stored.append(view, pending)
+                }
+            }
         }
     }
 
@@ -389,7 +395,10 @@ impl Backend {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.rewrite(view, pending, now_ms),
-            Self::Storage(stored) => stored.write_anew(view, pending, now_ms),
+            Self::Storage(stored) => {
+                stored.catch_up(view, pending, now_ms)?;
+                stored.write_anew(view, pending, now_ms)
+            }
         }
     }
 

@@ -68,8 +68,10 @@ impl SessionManager {
         if let Some(path) = state.path {
             self.put_at(path);
         }
-        if let (Backend::File(file), Some(known)) = (&mut self.backend, state.known) {
-            file.set_known(known);
+        match (&mut self.backend, state.known) {
+            (Backend::File(file), Some(known)) => file.set_known(known),
+            (Backend::Storage(stored), _) if state.started => stored.look_again(),
+            _ => {}
         }
         self.view = state.view;
         self.cwd = state.cwd;

@@ -6,6 +6,7 @@ use super::copy::{CopyLine, copy};
 use super::prepare::{LineForm, prepare};
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
+use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{SessionStorage, SessionStorageWriter, Source, WriterMode, temp};
 use crate::view::{SessionView, ViewOptions};
@@ -23,6 +24,8 @@ pub(crate) struct StoredSession {
     /// What is there ends with a newline.
     ends_line: bool,
     is_new: bool,
+    /// The view is of an earlier time than what is there.
+    stale: bool,
 }
 
 impl fmt::Debug for StoredSession {
@@ -33,7 +36,7 @@ impl fmt::Debug for StoredSession {
 
 impl StoredSession {
     pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
-        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true }
+        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true, stale: false }
     }
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
@@ -70,6 +73,26 @@ impl StoredSession {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The session is gone on with as it was at an earlier time: what is there by now is taken in
+    /// with the next write.
+    pub(crate) fn look_again(&mut self) {
+        self.stale = true;
+    }
+
+    /// Takes in what is there and the view has not, as for a file that was replaced (R53d).
+    pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        if !self.stale {
+            return Ok(());
+        }
+        let found = self.open(&time::format(now_ms).replace([':', '.'], "-"))?;
+        self.stale = false;
+        // When nothing is there everything is written again.
+        let Some(mut found) = found else { return Ok(()) };
+        let lost = found.carry_over(view, pending)?;
+        *view = found;
+        lost.map_or(Ok(()), Err)
     }
 
     /// Writes the unsaved lines, one after another. Those that were written are saved even when a
