@@ -163,9 +163,14 @@ impl SessionManager {
                 self.write_moved(new, new_cwd, new_dir, true)?;
                 self.remove_session_file(old)
             }),
-            _ => self
-                .write_moved(new, new_cwd, new_dir, had_file)
-                .and_then(|()| if had_file { self.remove_session_file(old) } else { Ok(()) }),
+            Backend::Storage(stored) if had_file => {
+                let now = self.generator.0.now_ms();
+                stored
+                    .catch_up(&mut self.view, &mut self.pending, now)
+                    .and_then(|()| self.write_moved(new, new_cwd, new_dir, true))
+                    .and_then(|()| self.remove_session_file(old))
+            }
+            _ => self.write_moved(new, new_cwd, new_dir, false),
         };
         if let Err(error) = moved {
             if self.path.as_deref() == Some(new) {

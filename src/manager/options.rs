@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
 use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, relocate};
+use std::any::Any;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,10 @@ pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct ManagerOptions {
     pub(super) dirs: AgentDirs,
     pub(super) session_dir: Option<PathBuf>,
+    /// `None` for files.
     pub(super) storage: Option<Arc<dyn SessionStorage>>,
+    /// Files were asked for: a session in memory reads from them too.
+    asked_for_files: bool,
     pub(super) lock_timeout: Duration,
     pub(super) durability: Durability,
     pub(super) migration_rewrite: MigrationRewrite,
@@ -70,6 +74,7 @@ impl Default for ManagerOptions {
             dirs: AgentDirs::new(),
             session_dir: None,
             storage: None,
+            asked_for_files: false,
             lock_timeout: Duration::from_secs(10),
             durability: Durability::default(),
             migration_rewrite: MigrationRewrite::default(),
@@ -128,10 +133,13 @@ impl ManagerOptions {
         self
     }
 
-    /// Where sessions are kept; by default in files.
+    /// Where sessions are kept; by default in files, which is what
+    /// [`FileSessionStorage`](crate::FileSessionStorage) means too.
     #[must_use]
     pub fn storage(mut self, storage: impl SessionStorage + 'static) -> Self {
-        self.storage = Some(Arc::new(storage));
+        // Files have locks, and one write for an append, that no storage has (R53, R54).
+        self.asked_for_files = (&storage as &dyn Any).is::<FileSessionStorage>();
+        self.storage = (!self.asked_for_files).then(|| Arc::new(storage) as Arc<dyn SessionStorage>);
         self
     }
 
@@ -215,7 +223,7 @@ impl ManagerOptions {
     /// # Errors
     /// None that would be known.
     pub fn in_memory(mut self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
-        if self.storage.is_none() {
+        if self.storage.is_none() && !self.asked_for_files {
             self.storage = Some(Arc::new(MemorySessionStorage::new()));
         }
         let cwd = paths::absolute(cwd.as_ref());

@@ -70,7 +70,7 @@ impl SessionManager {
         }
         match (&mut self.backend, state.known) {
             (Backend::File(file), Some(known)) => file.set_known(known),
-            (Backend::Storage(stored), _) if state.started => stored.resume(),
+            (Backend::Storage(stored), _) if state.started => stored.look_again(),
             _ => {}
         }
         self.view = state.view;
