@@ -72,7 +72,7 @@ pub(crate) struct NewEntry {
     pub(crate) id: String,
     /// The entry it hangs on, and the id of that.
     pub(crate) leaf: Option<u32>,
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<Vec<u8>>,
     pub(crate) timestamp: String,
 }
 
@@ -155,7 +155,7 @@ impl SessionView {
             if !slot.is_own() && !is_changed {
                 continue;
             }
-            let there = old.tree.id(index).and_then(|id| self.tree.find(id.as_bytes()));
+            let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             match there {
                 None => match old.kept_text(index) {
                     Ok(text) => {
@@ -186,7 +186,7 @@ impl SessionView {
         match old.tree.leaf() {
             None => self.tree.set_leaf(None),
             Some(leaf) => {
-                if let Some(leaf) = old.tree.id(leaf).and_then(|id| self.tree.find(id.as_bytes())) {
+                if let Some(leaf) = old.tree.id_bytes(leaf).and_then(|id| self.tree.find(&id)) {
                     self.tree.set_leaf(Some(leaf));
                 }
             }
