@@ -116,12 +116,13 @@ fn another_session_at_the_path() {
     assert_eq!(ids(&view), ["theirs", "00000001", "00000002"]);
 }
 
-// Ids as files may carry them: none leads anywhere, all can be branched from.
+// Ids as files may carry them: none leads anywhere, all can be branched from. (An empty parentId
+// is none, as in the agent.)
 #[test]
 fn odd_ids() {
     let dir = Dir::new();
     let odd =
-        ["", " ", "a\\\"b", "../../x", "é漢😀", "\\u0000", "DEADBEEF", "deadbeef", "00000001", "__proto__", "\\ud800"];
+        [" ", "a\\\"b", "../../x", "é漢😀", "\\u0000", "DEADBEEF", "deadbeef", "00000001", "__proto__", "\\ud800"];
     let mut all = vec![
         r#"{"type":"session","version":3,"id":"../x","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#
             .to_owned(),
