@@ -7,7 +7,7 @@ use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
 use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
-use crate::persist::{Layout, LineForm, MayChange, Pending, is_plain, prepare};
+use crate::persist::{Layout, LineForm, MayChange, Pending, Prepared, is_plain, prepare};
 use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
@@ -210,6 +210,11 @@ impl SessionView {
     /// The text of an entry that is not, or not in this form, in the file.
     pub(crate) fn in_memory(&self, index: u32) -> Option<&[u8]> {
         self.tree.slot(index).memory().map(|place| &*self.memory.texts[place])
+    }
+
+    /// What is written of an entry whose text is in memory; `None` when that is the text.
+    pub(crate) fn prepared(&self, index: u32) -> Option<Prepared> {
+        if self.tree.slot(index).is_plain() { None } else { prepare(self.in_memory(index)?) }
     }
 
     /// The place of the header among the others.
