@@ -27,6 +27,8 @@ impl SessionManager {
     /// An error of writing; the manager has the old session then.
     pub fn fork(&mut self) -> Result<Option<Fork>> {
         let Some(old) = self.path.clone() else { return Ok(None) };
+        // What is copied is chosen from what is there then: leaving may take in what others wrote.
+        self.leave()?;
         let id = self.generator.0.session_id();
         let timestamp = time::format(self.generator.0.now_ms());
         let header = LineBuilder::new("session")
@@ -53,8 +55,10 @@ impl SessionManager {
     /// # Errors
     /// `ENTRY_NOT_FOUND`; an error of writing, and the manager has the old session then.
     pub fn create_branched_session(&mut self, leaf_id: &str) -> Result<Option<PathBuf>> {
-        let leaf = self.index_of(leaf_id)?;
-        let lines = self.branch_lines(leaf);
+        self.index_of(leaf_id)?;
+        // As for a fork.
+        self.leave()?;
+        let lines = self.branch_lines(self.index_of(leaf_id)?);
         let id = self.generator.0.session_id();
         let timestamp = time::format(self.generator.0.now_ms());
         let extras = HeaderExtras {
@@ -141,10 +145,9 @@ impl SessionManager {
         }
     }
 
-    /// Writes a copy and goes on in it; the leaf is its last line.
+    /// Writes a copy and goes on in it; the leaf is its last line. The session that was before has
+    /// been left: a failure of that is told before anything is made.
     fn become_copy(&mut self, header: &[u8], lines: &[CopyLine], path: Option<&Path>) -> Result<()> {
-        // Before anything is made: a failure is told, and then the old session is still there.
-        self.leave()?;
         let (backend, mut view) = match path {
             None => (Backend::Nowhere, view_of(copy_text(&self.view, header, lines)?, &self.options)?),
             Some(path) => {

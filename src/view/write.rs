@@ -149,6 +149,7 @@ impl SessionView {
         let mut lost = None;
         let mut unsaved = Vec::new();
         let mut changed = BTreeSet::new();
+        let mut recount = false;
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
@@ -168,17 +169,20 @@ impl SessionView {
                 Some(there) => {
                     self.tree.slot_mut(there).take_owner(slot);
                     if is_changed {
-                        self.replace(there, old.kept_text(index)?)?;
+                        recount |= self.replace(there, old.kept_text(index)?)?;
                         changed.insert(there);
                     } else if let Some(text) = old.in_memory(index)
                         && let Some(prepared) = prepare(text)
                         && *prepared.line == *self.stored_text(there)?
                     {
                         // What the line has only in part is whole in memory still.
-                        self.replace(there, text.to_owned())?;
+                        recount |= self.replace(there, text.to_owned())?;
                     }
                 }
             }
+        }
+        if recount {
+            self.recount_usage()?;
         }
         for (key, value) in &pending.header {
             self.set_header(key, value.as_deref());
@@ -344,8 +348,10 @@ impl SessionView {
         Ok(self.tree.push(slot, message.usage()))
     }
 
-    /// Gives an entry another text, which [`SessionView::check_replacement`] allows.
-    pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<()> {
+    /// Gives an entry another text, which [`SessionView::check_replacement`] allows. Says whether
+    /// [`SessionView::recount_usage`] is needed: only few texts cost what the ones before did not.
+    pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<bool> {
+        let before = Reader::new().entry(&self.stored_text(index)?)?.usage;
         let scan = self.reader.entry(&text)?;
         let span = self.span(index);
         if let Some(place) = self.tree.slot(index).memory() {
@@ -360,6 +366,13 @@ impl SessionView {
         if let Some(span) = span {
             self.memory.lines.insert(index, span);
         }
+        Ok(scan.usage != before)
+    }
+
+    /// Sums the usage anew, after texts were replaced.
+    pub(crate) fn recount_usage(&mut self) -> Result<()> {
+        let usage = self.usage_of_nodes()?;
+        self.tree.set_usage(usage);
         Ok(())
     }
 
@@ -404,7 +417,10 @@ impl SessionView {
 
     /// Keeps an entry's text in memory beside the line it has in the file.
     pub(crate) fn keep_text(&mut self, index: u32, text: Vec<u8>) -> Result<()> {
-        if *self.stored_text(index)? == *text { Ok(()) } else { self.replace(index, text) }
+        if *self.stored_text(index)? != *text {
+            self.replace(index, text)?;
+        }
+        Ok(())
     }
 
     /// The entry's line is in the file now. What the line has only in part stays in memory.
@@ -468,8 +484,7 @@ impl SessionView {
         self.others.extend(scan.others.iter().map(|other| Other { at: first + other.at, ..*other }));
         self.tree.extend(scan);
         if self.tree.has_duplicates() {
-            let usage = self.usage_of_nodes()?;
-            self.tree.set_usage(usage);
+            self.recount_usage()?;
         }
         Ok(())
     }
