@@ -621,3 +621,6 @@ fn reading_leaves_nothing_behind() {
     let files = fs::read_dir(place.path.parent().unwrap()).unwrap().count();
     assert_eq!(files, 1);
 }
+
+#[path = "processes_tests.rs"]
+mod processes;
