@@ -440,9 +440,9 @@ fn overwrite(path: &Path, from: usize, bytes: &[u8]) {
 
 #[test]
 fn a_damaged_database_is_set_aside() {
-    let text = b"these are no rows".to_vec();
-    let cases: [(&str, &dyn Fn(&Path)); 5] = [
-        ("text", &|path| fs::write(path, &text).unwrap()),
+    type Damage<'d> = &'d dyn Fn(&Path);
+    let cases: [(&str, Damage<'_>); 5] = [
+        ("text", &|path| fs::write(path, "these are no rows").unwrap()),
         ("two bytes", &|path| fs::write(path, b"SQ").unwrap()),
         ("header", &|path| overwrite(path, 0, &[0x55; 30])),
         ("schema", &|path| overwrite(path, 100, &[0x55; 3996])),

@@ -39,7 +39,8 @@ pub struct HistoryEntry {
     pub cwd: Option<String>,
 }
 
-/// The prompt history, a SQLite database that any number of processes may have open.
+/// The prompt history, a SQLite database that any number of processes may have open. It comes with
+/// the feature `history`, which is on by default.
 ///
 /// ```
 /// # fn main() -> leaflog::Result<()> {
@@ -239,8 +240,8 @@ impl HistoryStorage {
         }
     }
 
-    /// Stores what was added, ends the thread and lets go of the files. Everything but `flush` and
-    /// `close` gives `CLOSED` from then on.
+    /// Stores what was added, ends the thread and lets go of the files; takes 5 seconds when another
+    /// program holds the lock. Everything but `flush` and `close` gives `CLOSED` from then on.
     ///
     /// # Errors
     /// As [`flush`](Self::flush). The storage is closed all the same.
