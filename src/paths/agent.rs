@@ -109,6 +109,10 @@ impl AgentDirs {
         self.session_dir_names(cwd.as_ref()).into_iter().map(|name| sessions.join(name)).collect()
     }
 
+    pub(crate) fn env(&self) -> &Environment {
+        &self.env
+    }
+
     pub(crate) fn naming(&self) -> DirNaming {
         self.naming
     }

@@ -108,6 +108,19 @@ impl SessionStorage for FileSessionStorage {
         files
     }
 
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let mut dirs: Vec<PathBuf> = std::fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+            .map(|entry| entry.path())
+            .collect();
+        dirs.sort_unstable();
+        dirs
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         match disk::rename(from, to) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !from.exists() => Ok(()),

@@ -1,7 +1,7 @@
 //! Finding what the command line names: sessions and entries.
 
 use crate::fail::Failure;
-use leaflog::{EntryRef, Error, SessionView, ViewOptions, newest_session, session_roots, sessions_by_prefix};
+use leaflog::{EntryRef, Error, SessionFinder, SessionView, ViewOptions, session_roots};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl Input {
             return Ok(Self::File(path.to_owned()));
         }
         match arg.to_str() {
-            Some("@last") => match newest_session(&session_roots()) {
+            Some("@last") => match everywhere().newest() {
                 Some(path) => Ok(Self::File(path)),
                 None => Err(Failure::not_found(format!("@last: no session found{}", searched()))),
             },
@@ -84,8 +84,13 @@ fn is_prefix(arg: &str) -> bool {
     !arg.is_empty() && !arg.contains(['/', '\\']) && !arg.starts_with('.')
 }
 
+/// Finds the sessions of all agents of this machine.
+pub fn everywhere() -> SessionFinder {
+    SessionFinder::new().roots(session_roots())
+}
+
 fn by_prefix(prefix: &str) -> Result<Input, Failure> {
-    let mut found = sessions_by_prefix(&session_roots(), prefix);
+    let mut found = everywhere().by_prefix(prefix);
     if found.len() > 1 {
         // A whole id is not the start of others.
         let is_whole = |path: &&PathBuf| {
