@@ -29,7 +29,7 @@ impl Place<'_> {
             if !seen.insert(dir.clone()) {
                 continue;
             }
-            for path in storage.list_files(&dir, "*.jsonl") {
+            for path in storage.list_files(&dir, "*.jsonl").into_iter().filter(|path| !is_hidden(path)) {
                 match storage.stat(&path) {
                     Ok(stat) => files.push(Found { path, modified: stat.modified, size: stat.size }),
                     Err(error) if error.code() == ErrorCode::NotFound => {}
@@ -84,6 +84,10 @@ fn beginning(scanner: &mut Scanner, read: impl Fn(usize) -> Result<(Vec<u8>, boo
         }
     }
     Ok(Summary::default())
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 /// Says what an error is about.

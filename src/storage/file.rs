@@ -37,7 +37,9 @@ impl FileSessionStorage {
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(path));
         drop(held);
         let removed = match std::fs::symlink_metadata(&artifacts) {
-            Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(&artifacts),
+            Ok(metadata) if metadata.is_dir() => {
+                disk::step(disk::Op::Unlink).and_then(|()| std::fs::remove_dir_all(&artifacts))
+            }
             // A link is not followed, and not what this session made.
             _ => Ok(()),
         };
@@ -201,3 +203,7 @@ impl SessionStorageWriter for FileWriter {
         self.error.as_ref().map(|(_, message)| message.clone())
     }
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;
