@@ -94,6 +94,12 @@ impl SessionInfo {
         })
     }
 
+    /// How long before `now` it last changed, in the words of [`RecentSession::time_ago`].
+    #[must_use]
+    pub fn time_ago(&self, now: SystemTime) -> String {
+        time_ago(self.modified, now)
+    }
+
     /// Whether `prefix` means this session: it begins the id, the name of the file, or what follows
     /// the last `_` of that name. Case does not count.
     #[must_use]
@@ -154,20 +160,24 @@ impl RecentSession {
     /// from a week on the day, as `2026-02-16` in local time.
     #[must_use]
     pub fn time_ago(&self, now: SystemTime) -> String {
-        const MINUTE: u64 = 60;
-        const HOUR: u64 = 60 * MINUTE;
-        const DAY: u64 = 24 * HOUR;
-        let ago = now.duration_since(self.modified).unwrap_or(Duration::ZERO).as_secs();
-        match ago {
-            0..MINUTE => "just now".to_owned(),
-            MINUTE..HOUR => format!("{}m ago", ago / MINUTE),
-            HOUR..DAY => format!("{}h ago", ago / HOUR),
-            _ if ago < 7 * DAY => format!("{}d ago", ago / DAY),
-            _ => match Timestamp::try_from(self.modified) {
-                Ok(moment) => TimeZone::system().to_datetime(moment).date().to_string(),
-                Err(_) => "long ago".to_owned(),
-            },
-        }
+        time_ago(self.modified, now)
+    }
+}
+
+fn time_ago(then: SystemTime, now: SystemTime) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    let ago = now.duration_since(then).unwrap_or(Duration::ZERO).as_secs();
+    match ago {
+        0..MINUTE => "just now".to_owned(),
+        MINUTE..HOUR => format!("{}m ago", ago / MINUTE),
+        HOUR..DAY => format!("{}h ago", ago / HOUR),
+        _ if ago < 7 * DAY => format!("{}d ago", ago / DAY),
+        _ => match Timestamp::try_from(then) {
+            Ok(moment) => TimeZone::system().to_datetime(moment).date().to_string(),
+            Err(_) => "long ago".to_owned(),
+        },
     }
 }
 

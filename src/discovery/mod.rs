@@ -89,7 +89,8 @@ impl SessionFinder {
         self
     }
 
-    /// The folders that hold those of all projects, instead of that of the agent.
+    /// The folders that hold the session folders of projects, instead of the one of the agent: to
+    /// look for the sessions of several agents.
     #[must_use]
     pub fn roots(mut self, roots: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.roots = Some(roots.into_iter().map(Into::into).collect());
@@ -154,10 +155,8 @@ impl SessionFinder {
     #[must_use]
     pub fn recent(&self, dir: impl AsRef<Path>, limit: usize) -> Vec<RecentSession> {
         let files = self.place().find(&[absolute(dir.as_ref())], false, &mut Vec::new());
-        self.with_header(sorted(files))
-            .filter_map(|(found, summary)| RecentSession::new(&found, &summary))
-            .take(limit)
-            .collect()
+        let sessions = self.beginnings(sorted(files), None);
+        sessions.filter_map(|(found, summary)| RecentSession::new(&found, &summary)).take(limit).collect()
     }
 
     /// The newest session in a folder (R39).
@@ -166,19 +165,27 @@ impl SessionFinder {
         self.recent(dir, 1).pop().map(|session| session.path)
     }
 
-    /// The newest session of the project at `cwd`; R58 holds as for [`SessionFinder::list`].
+    /// The latest sessions of the project at `cwd`, as [`SessionFinder::recent`] tells them of a
+    /// folder; R57 and R58 hold as for [`SessionFinder::list`].
     #[must_use]
-    pub fn most_recent_of(&self, cwd: impl AsRef<Path>) -> Option<PathBuf> {
+    pub fn recent_of(&self, cwd: impl AsRef<Path>, limit: usize) -> Vec<RecentSession> {
         let (dirs, project) = self.project(cwd.as_ref());
         let files = self.place().find(&dirs, false, &mut Vec::new());
-        self.headers(sorted(files), project.as_ref()).next().map(|(found, _)| found.path)
+        let sessions = self.beginnings(sorted(files), project.as_ref());
+        sessions.filter_map(|(found, summary)| RecentSession::new(&found, &summary)).take(limit).collect()
+    }
+
+    /// The newest session of the project at `cwd`.
+    #[must_use]
+    pub fn most_recent_of(&self, cwd: impl AsRef<Path>) -> Option<PathBuf> {
+        self.recent_of(cwd, 1).pop().map(|session| session.path)
     }
 
     /// The newest session of all projects, those of sub-agents too.
     #[must_use]
     pub fn newest(&self) -> Option<PathBuf> {
         let files = self.place().find(&self.all_roots(), true, &mut Vec::new());
-        self.headers(sorted(files), None).next().map(|(found, _)| found.path)
+        self.beginnings(sorted(files), None).next().map(|(found, _)| found.path)
     }
 
     /// The session that `arg` means, by the beginning of its id, of its file's name, or of what
@@ -235,15 +242,13 @@ impl SessionFinder {
 
     /// The folders of a project's sessions, and whose are shown of them.
     fn project(&self, cwd: &Path) -> (Vec<PathBuf>, Option<Project>) {
-        let given = self.session_dir.as_deref().map(absolute);
-        let dirs = match &given {
-            None => self.dirs.session_dirs(cwd),
-            Some(dir) if self.dirs.is_session_dir_of(dir, cwd) => {
-                // By its other names the folder is beside it.
-                let names = self.dirs.session_dirs(cwd);
-                names.iter().filter_map(|other| Some(dir.with_file_name(other.file_name()?))).collect()
-            }
-            Some(dir) => return (vec![dir.clone()], None),
+        let names = self.dirs.session_dir_names(cwd);
+        let in_root = |root: &Path| names.iter().map(|name| root.join(name)).collect::<Vec<_>>();
+        let dirs = match self.session_dir.as_deref().map(absolute) {
+            None => self.all_roots().iter().flat_map(|root| in_root(root)).collect(),
+            // By its other names the folder is beside it.
+            Some(dir) if self.dirs.is_session_dir_of(&dir, cwd) => in_root(dir.parent().unwrap_or(&dir)),
+            Some(dir) => return (vec![dir], None),
         };
         (dirs, Some(Project::new(cwd)))
     }
@@ -260,30 +265,28 @@ impl SessionFinder {
         })
     }
 
-    /// Those files that are sessions, with what their beginnings say.
-    fn with_header(&self, files: Vec<Found>) -> impl Iterator<Item = (Found, Summary)> {
-        let mut scanner = Scanner::new();
-        files.into_iter().filter_map(move |found| {
-            let summary = self.place().beginning(&found.path, &mut scanner).ok()?;
-            summary.header.is_some().then_some((found, summary))
-        })
-    }
-
-    /// Those files that are sessions of the project.
-    fn headers<'f>(
+    /// Those files that are sessions, of the project when one is given, with what their beginnings
+    /// say; read one after another, as they are asked for.
+    fn beginnings<'f>(
         &'f self,
         files: Vec<Found>,
         project: Option<&'f Project>,
-    ) -> impl Iterator<Item = (Found, Header)> + 'f {
-        let headers = self.with_header(files).filter_map(|(found, summary)| Some((found, summary.header?)));
-        headers.filter(move |(_, header)| project.is_none_or(|project| project.shows(header.cwd.as_deref())))
+    ) -> impl Iterator<Item = (Found, Summary)> + 'f {
+        let mut scanner = Scanner::new();
+        files.into_iter().filter_map(move |found| {
+            let summary = self.place().beginning(&found.path, &mut scanner).ok()?;
+            let cwd = summary.header.as_ref()?.cwd.as_deref();
+            project.is_none_or(|project| project.shows(cwd)).then_some((found, summary))
+        })
     }
 
     /// The newest of the files that `arg` means.
     fn meant(&self, files: Vec<Found>, arg: &str, project: Option<&Project>, most: usize) -> Vec<Found> {
         let arg = arg.to_lowercase();
-        let is_meant = |(found, header): &(Found, Header)| begins(&header.id, &arg) || file_is_meant(&found.path, &arg);
-        self.headers(sorted(files), project).filter(is_meant).take(most).map(|(found, _)| found).collect()
+        let is_meant = |(found, summary): &(Found, Summary)| {
+            file_is_meant(&found.path, &arg) || summary.header.as_ref().is_some_and(|header| begins(&header.id, &arg))
+        };
+        self.beginnings(sorted(files), project).filter(is_meant).take(most).map(|(found, _)| found).collect()
     }
 
     fn resumable(&self, arg: &str, cwd: &Path, most: usize) -> Vec<Resumable> {

@@ -30,6 +30,19 @@ if has strace "that reading writes nothing"; then
             fail "$command wrote, locked or changed something"
         fi
     done
+    home=$tmp/home
+    mkdir -p "$home/.xcsh/agent/sessions/--x--"
+    cp "$session" "$home/.xcsh/agent/sessions/--x--/"
+    for command in "list --all --json" "list" "recent" "resume 1"; do
+        # shellcheck disable=SC2086 # a command and its options
+        HOME=$home strace -f -qq -e trace="$calls" -o "$tmp/trace" "$leaflog" $command >"$tmp/out" 2>&1 || true
+        grep -q "agent/sessions" "$tmp/trace" || fail "strace did not see $command look for sessions"
+        if grep "agent/sessions" "$tmp/trace" | grep -E 'O_WRONLY|O_RDWR|O_CREAT|rename|unlink|mkdir|utimensat' >"$tmp/writes" ||
+            grep -E 'flock|F_(OFD_)?SETLK|ftruncate|pwrite' "$tmp/trace" >"$tmp/writes"; then
+            cat "$tmp/writes" >&2
+            fail "$command wrote, locked or changed something"
+        fi
+    done
     echo "passed: reading writes nothing and takes no lock (strace)"
 fi
 

@@ -14,7 +14,7 @@ pub enum Input {
 }
 
 /// At most this many candidates are listed.
-const LISTED: usize = 10;
+pub const LISTED: usize = 10;
 
 impl Input {
     /// What `arg` means: `-`, a path that exists, `@last`, or the start of a session id.
@@ -120,7 +120,7 @@ fn by_prefix(prefix: &str) -> Result<Input, Failure> {
 }
 
 /// Where sessions were looked for.
-fn searched() -> String {
+pub fn searched() -> String {
     let roots: Vec<String> = session_roots().iter().map(|root| root.display().to_string()).collect();
     if roots.is_empty() {
         " (no agent keeps sessions on this machine)".to_owned()
