@@ -51,10 +51,13 @@
 //! ```
 
 mod blob;
+mod breadcrumb;
 mod context;
 mod discovery;
 mod entry;
 mod error;
+#[cfg(feature = "history")]
+mod history;
 mod json;
 mod load;
 mod manager;
@@ -71,9 +74,11 @@ pub mod internals;
 
 pub use blob::{Blob, BlobHash, BlobStore};
 pub use context::SessionContext;
-pub use discovery::{newest_session, sessions_by_prefix};
+pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
 pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};
+#[cfg(feature = "history")]
+pub use history::{HistoryEntry, HistoryStorage};
 pub use json::{Json, JsonKind};
 pub use manager::{
     ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,

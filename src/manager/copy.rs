@@ -81,7 +81,7 @@ impl SessionManager {
         let tree = self.view.tree();
         let mut lines = Vec::new();
         let mut kept = HashSet::new();
-        let mut parent: Option<String> = None;
+        let mut parent: Option<Vec<u8>> = None;
         let mut skipped = false;
         for index in tree.path(leaf) {
             if tree.slot(index).kind == EntryKind::Label {
@@ -90,8 +90,8 @@ impl SessionManager {
             }
             lines.push(if skipped { CopyLine::Reparented(index, parent) } else { CopyLine::Entry(index) });
             skipped = false;
-            parent = tree.id(index).map(Cow::into_owned);
-            kept.extend(parent.clone());
+            parent = tree.id_bytes(index).map(Cow::into_owned);
+            kept.extend(tree.id(index).map(Cow::into_owned));
         }
         let labels: Vec<(String, String)> = tree
             .labels()
@@ -109,12 +109,12 @@ impl SessionManager {
             };
             let line = LineBuilder::new("label")
                 .text("id", &id)
-                .text_or_null("parentId", parent.as_deref())
+                .id_or_null("parentId", parent.as_deref())
                 .text("timestamp", &time::format(self.generator.0.now_ms()))
                 .text("targetId", &target)
                 .text("label", &label);
             lines.push(CopyLine::New(line.finish()));
-            parent = Some(id);
+            parent = Some(id.into_bytes());
         }
         lines
     }
@@ -188,6 +188,7 @@ impl SessionManager {
         self.backend = backend;
         self.view = view;
         self.started = path.is_some();
+        self.leave_breadcrumb();
         Ok(())
     }
 

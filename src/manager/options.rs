@@ -2,11 +2,14 @@
 
 use super::{Backend, SessionManager};
 use crate::blob::BlobStore;
+use crate::breadcrumb;
+use crate::discovery::{SessionFinder, header_of};
 use crate::entry::{Generator, SystemGenerator};
 use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
 use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, relocate};
+use std::any::Any;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -43,7 +46,10 @@ pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct ManagerOptions {
     pub(super) dirs: AgentDirs,
     pub(super) session_dir: Option<PathBuf>,
+    /// `None` for files.
     pub(super) storage: Option<Arc<dyn SessionStorage>>,
+    /// Files were asked for: a session in memory reads from them too.
+    asked_for_files: bool,
     pub(super) lock_timeout: Duration,
     pub(super) durability: Durability,
     pub(super) migration_rewrite: MigrationRewrite,
@@ -70,6 +76,7 @@ impl Default for ManagerOptions {
             dirs: AgentDirs::new(),
             session_dir: None,
             storage: None,
+            asked_for_files: false,
             lock_timeout: Duration::from_secs(10),
             durability: Durability::default(),
             migration_rewrite: MigrationRewrite::default(),
@@ -128,10 +135,13 @@ impl ManagerOptions {
         self
     }
 
-    /// Where sessions are kept; by default in files.
+    /// Where sessions are kept; by default in files, which is what
+    /// [`FileSessionStorage`] means too.
     #[must_use]
     pub fn storage(mut self, storage: impl SessionStorage + 'static) -> Self {
-        self.storage = Some(Arc::new(storage));
+        // Files have locks, and one write for an append, that no storage has (R53, R54).
+        self.asked_for_files = (&storage as &dyn Any).is::<FileSessionStorage>();
+        self.storage = (!self.asked_for_files).then(|| Arc::new(storage) as Arc<dyn SessionStorage>);
         self
     }
 
@@ -178,7 +188,51 @@ impl ManagerOptions {
     pub fn create(self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
         let cwd = paths::absolute(cwd.as_ref());
         let dir = self.dir_for(&cwd);
-        SessionManager::make(self, cwd, dir, true)
+        let manager = SessionManager::make(self, cwd, dir, true)?;
+        manager.leave_breadcrumb();
+        Ok(manager)
+    }
+
+    /// Goes on with the session that was worked on last in the project at `cwd`: the one that this
+    /// terminal had, when that was in this project and is still a session; else the newest of the
+    /// project (R3, R39, R58). Without one, a new session.
+    ///
+    /// With a folder of [`ManagerOptions::session_dir`] only what lies in it counts, for the
+    /// terminal too.
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::create`] and [`SessionManager::set_session_file`].
+    pub fn continue_recent(self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
+        let cwd = paths::absolute(cwd.as_ref());
+        let dir = self.dir_for(&cwd);
+        let Some(path) = self.of_terminal(&cwd, &dir).or_else(|| self.finder().most_recent_of(&cwd)) else {
+            return self.create(cwd);
+        };
+        let mut manager = SessionManager::make(self, cwd, dir, true)?;
+        manager.set_session_file(path)?;
+        Ok(manager)
+    }
+
+    /// The session that this terminal had last in the project.
+    fn of_terminal(&self, cwd: &Path, dir: &Path) -> Option<PathBuf> {
+        let file = breadcrumb::read(&self.dirs, cwd)?;
+        // It may have been moved with the project's folder.
+        let moved = dir.join(file.file_name()?);
+        [file, moved].into_iter().find(|file| {
+            let real = paths::resolved(file);
+            let inside = self.session_dir.as_ref().is_none_or(|dir| real.starts_with(paths::resolved(dir)));
+            inside && matches!(header_of(self.storage.as_deref(), &real), Ok(Some(_)))
+        })
+    }
+
+    /// Finds sessions where these options keep them.
+    #[must_use]
+    pub fn finder(&self) -> SessionFinder {
+        let finder = SessionFinder::new().dirs(self.dirs.clone()).shared_storage(self.storage.clone());
+        match &self.session_dir {
+            Some(dir) => finder.session_dir(dir),
+            None => finder,
+        }
     }
 
     /// The session at `path`, of the project that its header names. A missing or empty file
@@ -192,10 +246,11 @@ impl ManagerOptions {
         let dir = self.session_dir.clone().or_else(|| path.parent().map(Path::to_owned)).unwrap_or_default();
         let cwd = paths::current_dir();
         let mut manager = SessionManager::make(self, cwd, dir, true)?;
-        manager.set_session_file(&path)?;
+        manager.take_session_file(&path)?;
         if let Some(cwd) = &manager.header().cwd {
             manager.cwd = PathBuf::from(cwd);
         }
+        manager.leave_breadcrumb();
         Ok(manager)
     }
 
@@ -215,7 +270,7 @@ impl ManagerOptions {
     /// # Errors
     /// None that would be known.
     pub fn in_memory(mut self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
-        if self.storage.is_none() {
+        if self.storage.is_none() && !self.asked_for_files {
             self.storage = Some(Arc::new(MemorySessionStorage::new()));
         }
         let cwd = paths::absolute(cwd.as_ref());
@@ -251,7 +306,7 @@ impl ManagerOptions {
             // A folder is shared by projects whose names are spelled alike: only what goes to this
             // folder by its own header is moved.
             let mine = |path: &Path| {
-                let header = crate::discovery::header_of(path).ok().flatten();
+                let header = header_of(None, path).ok().flatten();
                 header
                     .and_then(|header| header.cwd)
                     .is_some_and(|cwd| !cwd.is_empty() && dir.ends_with(self.dirs.session_dir_name(Path::new(&cwd))))

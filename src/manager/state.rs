@@ -71,7 +71,7 @@ impl SessionManager {
         match (&mut self.backend, state.known) {
             (Backend::File(file), Some(known)) => file.set_known(known),
             // It may have been written since, also when it had not started then.
-            (Backend::Storage(stored), _) => stored.resume(),
+            (Backend::Storage(stored), _) => stored.look_again(),
             _ => {}
         }
         self.view = state.view;
@@ -79,5 +79,6 @@ impl SessionManager {
         self.session_dir = state.session_dir;
         self.started = state.started;
         self.pending = state.pending;
+        self.leave_breadcrumb();
     }
 }

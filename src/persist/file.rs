@@ -3,7 +3,7 @@
 
 use super::Pending;
 use super::copy::{CopyLine, copy};
-use super::prepare::{LineForm, prepare};
+use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
 use crate::entry::time;
@@ -91,7 +91,7 @@ enum Found {
 impl SessionFile {
     /// The file at `path`, which need not exist.
     pub(crate) fn new(path: &Path, blobs: BlobStore, lock_timeout: Duration, sync_appends: bool) -> Self {
-        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = followed(path);
         let inner = Inner {
             blobs,
             file: None,
@@ -380,8 +380,7 @@ impl Inner {
         for &index in &pending.unsaved {
             let text = view.in_memory(index).unwrap_or_default();
             let offset = bytes.len();
-            let prepared = if view.tree().slot(index).is_plain() { None } else { prepare(text) };
-            let form = match prepared {
+            let form = match view.prepared(index) {
                 None => {
                     bytes.extend_from_slice(text);
                     LineForm::Same
@@ -497,6 +496,20 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// The path with links followed, also those that lead to nothing yet.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        match (std::fs::canonicalize(&path), std::fs::read_link(&path)) {
+            (Ok(found), _) => return found,
+            (Err(_), Ok(target)) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            (Err(_), Err(_)) => break,
+        }
+    }
+    path
 }
 
 /// Writes in large steps.

@@ -6,6 +6,7 @@ use super::copy::{CopyLine, copy};
 use super::prepare::{LineForm, prepare};
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
+use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{SessionStorage, SessionStorageWriter, Source, WriterMode, temp};
 use crate::view::{SessionView, ViewOptions};
@@ -23,8 +24,8 @@ pub(crate) struct StoredSession {
     /// What is there ends with a newline.
     ends_line: bool,
     is_new: bool,
-    /// What is there may not be what the view holds.
-    unsure: bool,
+    /// The view is of an earlier time than what is there.
+    stale: bool,
 }
 
 impl fmt::Debug for StoredSession {
@@ -35,7 +36,7 @@ impl fmt::Debug for StoredSession {
 
 impl StoredSession {
     pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
-        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true, unsure: false }
+        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true, stale: false }
     }
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
@@ -74,38 +75,29 @@ impl StoredSession {
         }
     }
 
-    /// A session that was begun earlier, and may have been written to since.
-    pub(crate) fn resume(&mut self) {
-        (self.is_new, self.unsure) = (false, true);
+    /// The session is gone on with as it was at an earlier time: what is there by now is taken in
+    /// with the next write.
+    pub(crate) fn look_again(&mut self) {
+        self.stale = true;
     }
 
-    /// Looks at what is there once more, when it may not be what the view holds: it wins, as for
-    /// files (R53d).
-    fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
-        if !self.unsure {
+    /// Takes in what is there and the view has not, as for a file that was replaced (R53d).
+    pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        if !self.stale {
             return Ok(());
         }
-        match self.storage.read_text(&self.path) {
-            Err(error) if error.code() == ErrorCode::NotFound => self.is_new = true,
-            Err(error) => return Err(error),
-            Ok(text) => {
-                let source = Source::Bytes(text.into_bytes());
-                let mut found = ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path))?;
-                let lost = found.carry_over(view, pending)?;
-                self.ends_line = found.ends_line()?;
-                *view = found;
-                if let Some(lost) = lost {
-                    return Err(lost);
-                }
-            }
-        }
-        self.unsure = false;
-        Ok(())
+        let found = self.open(&time::format(now_ms).replace([':', '.'], "-"))?;
+        self.stale = false;
+        // When nothing is there everything is written again.
+        let Some(mut found) = found else { return Ok(()) };
+        let lost = found.carry_over(view, pending)?;
+        *view = found;
+        lost.map_or(Ok(()), Err)
     }
 
     /// Appends what is unsaved; writes everything when nothing is there, or an older version.
     pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        self.catch_up(view, pending)?;
+        self.catch_up(view, pending, now_ms)?;
         if self.is_new || view.is_migrated() {
             return self.write_anew(view, pending, now_ms);
         }
@@ -114,7 +106,7 @@ impl StoredSession {
 
     /// Writes everything anew.
     pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        self.catch_up(view, pending)?;
+        self.catch_up(view, pending, now_ms)?;
         self.write_anew(view, pending, now_ms)
     }
 
@@ -222,10 +214,10 @@ impl StoredSession {
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
-        match &mut self.writer {
-            Some(writer) => writer.flush().and_then(|()| writer.fsync()),
-            None => Ok(()),
+        if let Some(writer) = &mut self.writer {
+            writer.flush().and_then(|()| writer.fsync())?;
         }
+        self.storage.flush()
     }
 
     /// Closes the writer; the first error counts.

@@ -59,7 +59,11 @@ impl SessionStorage for MemorySessionStorage {
     }
 
     fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.with(path, |file| String::from_utf8_lossy(&file.text.as_bytes()[..most.min(file.text.len())]).into_owned())
+        self.with(path, |file| {
+            let mut left = most;
+            let fits = |c: &char| left.checked_sub(c.len_utf16()).inspect(|rest| left = *rest).is_some();
+            file.text.chars().take_while(fits).collect()
+        })
     }
 
     fn write_text(&self, path: &Path, text: &str) -> Result<()> {
@@ -79,6 +83,21 @@ impl SessionStorage for MemorySessionStorage {
             .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| fits(name, pattern)))
             .cloned()
             .collect()
+    }
+
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let files = self.files.lock();
+        let below = files.keys().filter_map(|path| {
+            let rest = path.strip_prefix(dir).ok()?;
+            let name = rest.components().next()?;
+            let is_dir = rest.components().nth(1).is_some();
+            (is_dir && !name.as_os_str().as_encoded_bytes().starts_with(b".")).then(|| dir.join(name))
+        });
+        let mut dirs: Vec<PathBuf> = below.collect();
+        // Not all paths of a folder follow one another.
+        dirs.sort_unstable();
+        dirs.dedup();
+        dirs
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {

@@ -43,7 +43,7 @@ pub trait SessionStorage: Send + Sync {
     /// `NOT_FOUND` when there is none.
     fn read_text(&self, path: &Path) -> Result<String>;
 
-    /// The text of the first `most` bytes of a file.
+    /// The beginning of a file: `most` of what [`StorageStat::size`] counts.
     ///
     /// # Errors
     /// `NOT_FOUND` when there is none.
@@ -65,6 +65,13 @@ pub trait SessionStorage: Send + Sync {
     /// cannot be read.
     fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf>;
 
+    /// The folders in a folder, for listing the sessions of all projects; hidden ones and links left
+    /// out. A storage that does not know of folders need not have this.
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let _ = dir;
+        Vec::new()
+    }
+
     /// Puts a file in another's place. A missing source is no error: somebody else was faster.
     ///
     /// # Errors
@@ -82,6 +89,20 @@ pub trait SessionStorage: Send + Sync {
     /// # Errors
     /// When it cannot be opened.
     fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>>;
+
+    /// Waits for operations that were accepted and are still to be carried out; there are none
+    /// unless a storage says so here.
+    ///
+    /// A storage whose operations are asynchronous accepts them and carries them out in order.
+    /// After one of them failed it carries out none that comes behind it for the same session, so
+    /// that a file that was not written is never given another's name, and tells the error with
+    /// the writer's next call or here.
+    ///
+    /// # Errors
+    /// The first error that was not told yet.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes lines to one file of a storage.

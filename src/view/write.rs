@@ -7,7 +7,7 @@ use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
 use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
-use crate::persist::{Layout, LineForm, MayChange, Pending, is_plain, prepare};
+use crate::persist::{Layout, LineForm, MayChange, Pending, Prepared, is_plain, prepare};
 use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
@@ -72,7 +72,7 @@ pub(crate) struct NewEntry {
     pub(crate) id: String,
     /// The entry it hangs on, and the id of that.
     pub(crate) leaf: Option<u32>,
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<Vec<u8>>,
     pub(crate) timestamp: String,
 }
 
@@ -156,7 +156,7 @@ impl SessionView {
             if !slot.is_own() && !is_changed {
                 continue;
             }
-            let there = old.tree.id(index).and_then(|id| self.tree.find(id.as_bytes()));
+            let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             match there {
                 None => match old.kept_text(index) {
                     Ok(text) => {
@@ -190,7 +190,7 @@ impl SessionView {
         match old.tree.leaf() {
             None => self.tree.set_leaf(None),
             Some(leaf) => {
-                if let Some(leaf) = old.tree.id(leaf).and_then(|id| self.tree.find(id.as_bytes())) {
+                if let Some(leaf) = old.tree.id_bytes(leaf).and_then(|id| self.tree.find(&id)) {
                     self.tree.set_leaf(Some(leaf));
                 }
             }
@@ -214,6 +214,11 @@ impl SessionView {
     /// The text of an entry that is not, or not in this form, in the file.
     pub(crate) fn in_memory(&self, index: u32) -> Option<&[u8]> {
         self.tree.slot(index).memory().map(|place| &*self.memory.texts[place])
+    }
+
+    /// What is written of an entry whose text is in memory; `None` when that is the text.
+    pub(crate) fn prepared(&self, index: u32) -> Option<Prepared> {
+        if self.tree.slot(index).is_plain() { None } else { prepare(self.in_memory(index)?) }
     }
 
     /// The place of the header among the others.
