@@ -1,4 +1,5 @@
 //! Steps of the model in `tests/model`, drawn from the bytes by the strategy that the test uses.
+//! With `LEAFLOG_SHOW` each step is printed.
 #![no_main]
 #![allow(clippy::unwrap_used)]
 
@@ -36,6 +37,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
         let mut runner = TestRunner::new_with_rng(Config::default(), rng);
         let op = ops::op().new_tree(&mut runner).unwrap().current();
+        if std::env::var_os("LEAFLOG_SHOW").is_some() {
+            eprintln!("{op:?}");
+        }
         world.step(&op);
         world.check();
     }
