@@ -15,6 +15,7 @@ test: lint
 	$(CARGO) test --locked --all-features
 	$(CARGO) test --locked --no-default-features --lib --quiet
 	$(CARGO) bench --locked --bench core -- --test
+	$(CARGO) bench --locked --bench discovery -- --test
 	$(CARGO) build --release --locked --bin leaflog
 	sh tests/external/run.sh target/release/leaflog $(EXAMPLE)
 
@@ -30,3 +31,4 @@ doc:
 
 bench:
 	$(CARGO) bench --locked --bench core
+	$(CARGO) bench --locked --bench discovery
