@@ -109,7 +109,8 @@ impl Error {
     }
 
     /// Says where, on an error nobody has a copy of yet.
-    pub(crate) fn at(mut self, path: &Path) -> Self {
+    #[must_use]
+    pub fn at(mut self, path: &Path) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.path = Some(path.to_owned());
         }

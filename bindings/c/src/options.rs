@@ -1,0 +1,149 @@
+//! Option structs.
+
+use crate::abi::{self, leaflog_str, read_optional};
+use crate::error::Failure;
+use crate::storage::leaflog_storage;
+use crate::table;
+use leaflog_core::{Durability, ManagerOptions, MigrationRewrite, ViewOptions};
+use std::ffi::c_void;
+use std::num::NonZero;
+use std::time::Duration;
+
+/// Bytes survive a power cut with `leaflog_session_flush()`; a killed process loses nothing in any case.
+pub const LEAFLOG_DURABILITY_FLUSH: i32 = 0;
+/// Bytes survive a power cut before every append returns.
+pub const LEAFLOG_DURABILITY_EVERY_APPEND: i32 = 1;
+
+/// A file of an older version is written anew when it is opened.
+pub const LEAFLOG_MIGRATION_IMMEDIATE: i32 = 0;
+/// A file of an older version is written anew with the next change that is written.
+pub const LEAFLOG_MIGRATION_DEFERRED: i32 = 1;
+
+/// Is handed errors of writing, once each, with the session's file in them; the text is borrowed for
+/// the call. It is called inside a call with the session, on that thread: it must return, and calls
+/// with the same session give LEAFLOG_STATUS_BUSY from there.
+pub type leaflog_log = Option<unsafe extern "C" fn(data: *mut c_void, message: leaflog_str)>;
+
+/// How a session is made. Set all to 0 and `struct_size` to `sizeof(leaflog_options)`: 0 is the
+/// default of every field. A NULL pointer in place of the struct is all defaults. It is only read
+/// during the call.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct leaflog_options {
+    /// `sizeof(leaflog_options)`.
+    pub struct_size: usize,
+    /// Path: the agent's folder, which holds `sessions` and `blobs`; absent: the one of this machine.
+    pub agent_dir: leaflog_str,
+    /// Path: the folder of the session files; absent: the project's in the agent's folder, or that of
+    /// the file that is opened.
+    pub session_dir: leaflog_str,
+    /// Where sessions are kept; NULL: in files. The session keeps the storage, whose handle can be
+    /// freed before.
+    pub storage: *const leaflog_storage,
+    /// How long another process's lock is waited for, in milliseconds; 0: 10 seconds; negative: not
+    /// at all.
+    pub lock_timeout_ms: i64,
+    /// LEAFLOG_DURABILITY_…
+    pub durability: i32,
+    /// LEAFLOG_MIGRATION_…
+    pub migration_rewrite: i32,
+    /// Is handed errors of writing; NULL: nobody is.
+    pub log: leaflog_log,
+    /// Handed to `log`. It must live as long as the session.
+    pub log_data: *mut c_void,
+}
+
+/// How a session is opened for reading only. Set all to 0 and `struct_size` to
+/// `sizeof(leaflog_view_options)`: 0 is the default of every field. A NULL pointer in place of the
+/// struct is all defaults.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct leaflog_view_options {
+    /// `sizeof(leaflog_view_options)`.
+    pub struct_size: usize,
+    /// Path: the folder blobs are read from; absent: `blobs` beside the folder `sessions` that the
+    /// file lies in.
+    pub blobs_dir: leaflog_str,
+    /// Path: the folder blobs are read from when none is given and the file lies in no folder
+    /// `sessions`.
+    pub fallback_blobs_dir: leaflog_str,
+    /// How many threads may scan a large file; 0: as many as fit the file and the machine.
+    pub threads: u32,
+}
+
+// SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and optional functions after it.
+unsafe impl abi::Sized for leaflog_options {}
+// SAFETY: as above.
+unsafe impl abi::Sized for leaflog_view_options {}
+
+/// The caller's log function and what it wants to be handed.
+#[derive(Clone, Copy)]
+struct Log {
+    log: unsafe extern "C" fn(*mut c_void, leaflog_str),
+    data: *mut c_void,
+}
+
+// SAFETY: the contract says that the function may be called on the thread that uses the session,
+// whichever that is; `data` is only handed to it.
+unsafe impl Send for Log {}
+// SAFETY: as above.
+unsafe impl Sync for Log {}
+
+impl Log {
+    fn call(&self, message: &str) {
+        // SAFETY: the contract says that the function can be called with these for as long as the
+        // session lives.
+        unsafe { (self.log)(self.data, leaflog_str::of(message.as_bytes())) }
+    }
+}
+
+/// The core's options of a caller's.
+pub(crate) fn manager_options(options: *const leaflog_options) -> Result<ManagerOptions, Failure> {
+    let mut made = ManagerOptions::new();
+    let Some(options) = read_optional(options, "options")? else { return Ok(made) };
+    if let Some(dir) = options.agent_dir.optional_path("options.agent_dir")? {
+        made = made.agent_dir(dir);
+    }
+    if let Some(dir) = options.session_dir.optional_path("options.session_dir")? {
+        made = made.session_dir(dir);
+    }
+    if let Some(storage) = table::get_optional(options.storage)?
+        && let Some(storage) = storage.not_files()
+    {
+        made = made.storage(storage);
+    }
+    if options.lock_timeout_ms != 0 {
+        made = made.lock_timeout(Duration::from_millis(options.lock_timeout_ms.max(0).cast_unsigned()));
+    }
+    made = made.durability(match options.durability {
+        LEAFLOG_DURABILITY_FLUSH => Durability::Flush,
+        LEAFLOG_DURABILITY_EVERY_APPEND => Durability::EveryAppend,
+        other => return Err(Failure::argument(format!("options.durability: there is no {other}"))),
+    });
+    made = made.migration_rewrite(match options.migration_rewrite {
+        LEAFLOG_MIGRATION_IMMEDIATE => MigrationRewrite::Immediate,
+        LEAFLOG_MIGRATION_DEFERRED => MigrationRewrite::Deferred,
+        other => return Err(Failure::argument(format!("options.migration_rewrite: there is no {other}"))),
+    });
+    if let Some(log) = options.log {
+        let log = Log { log, data: options.log_data };
+        made = made.logger(move |message| log.call(message));
+    }
+    Ok(made)
+}
+
+/// The core's view options of a caller's.
+pub(crate) fn view_options(options: *const leaflog_view_options) -> Result<ViewOptions, Failure> {
+    let mut made = ViewOptions::new();
+    let Some(options) = read_optional(options, "options")? else { return Ok(made) };
+    if let Some(dir) = options.blobs_dir.optional_path("options.blobs_dir")? {
+        made = made.blobs(dir);
+    }
+    if let Some(dir) = options.fallback_blobs_dir.optional_path("options.fallback_blobs_dir")? {
+        made = made.fallback_blobs(dir);
+    }
+    if let Some(threads) = NonZero::new(options.threads as usize) {
+        made = made.threads(threads);
+    }
+    Ok(made)
+}
