@@ -8,10 +8,9 @@
 use crate::abi::Out;
 use crate::error::{Failure, guard};
 use crate::status::leaflog_status;
-use parking_lot::RwLock;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A type that C sees only as the target of a pointer.
 pub(crate) trait Opaque {
@@ -28,9 +27,17 @@ struct Table {
     last: usize,
 }
 
-/// Trees, not hash tables: what is empty holds no memory, so that a leak checker has nothing to say.
 static TABLE: RwLock<Table> =
     RwLock::new(Table { handles: BTreeMap::new(), texts: BTreeMap::new(), last: FIRST as usize });
+
+// Nothing in here panics half way, so a lock that a panic passed is as good as any.
+fn read() -> RwLockReadGuard<'static, Table> {
+    TABLE.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Table> {
+    TABLE.write().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// On machines of 64 bits no address begins with these bits, so that an address taken for a handle
 /// is not found.
@@ -47,7 +54,7 @@ pub(crate) fn add<O: Opaque>(object: O::Object) -> *mut O {
 
 /// Makes a handle of something that others hold too.
 pub(crate) fn add_shared<O: Opaque>(object: Arc<O::Object>) -> *mut O {
-    let mut table = TABLE.write();
+    let mut table = write();
     let mut token = table.last;
     loop {
         token = token.wrapping_add(STEP);
@@ -62,7 +69,7 @@ pub(crate) fn add_shared<O: Opaque>(object: Arc<O::Object>) -> *mut O {
 
 /// What a handle stands for.
 pub(crate) fn get<O: Opaque>(handle: *const O) -> Result<Arc<O::Object>, Failure> {
-    let found = TABLE.read().handles.get(&handle.addr()).cloned();
+    let found = read().handles.get(&handle.addr()).cloned();
     match found.map(Arc::downcast) {
         Some(Ok(object)) => Ok(object),
         Some(Err(_)) => Err(Failure::handle(&format!("this handle is of another type, not a {}", O::NAME))),
@@ -85,7 +92,7 @@ pub(crate) fn free<O: Opaque>(handle: *const O) -> leaflog_status {
         get(handle)?;
         // Two threads may have come so far; one of them gets it. Dropped after the table is let go:
         // that may call functions of the caller.
-        let removed = TABLE.write().handles.remove(&handle.addr());
+        let removed = take(&mut write().handles, handle.addr());
         removed.map(drop).ok_or_else(|| Failure::handle("it was freed before"))
     })
 }
@@ -93,21 +100,31 @@ pub(crate) fn free<O: Opaque>(handle: *const O) -> leaflog_status {
 /// Keeps a text for the caller, and gives its address.
 pub(crate) fn add_text(text: Box<[u8]>) -> *const u8 {
     let address = text.as_ptr();
-    TABLE.write().texts.insert(address.addr(), text);
+    write().texts.insert(address.addr(), text);
     address
 }
 
 /// Says whether there was such a text.
 pub(crate) fn free_text(address: *const u8) -> bool {
-    let removed = TABLE.write().texts.remove(&address.addr());
+    let removed = take(&mut write().texts, address.addr());
     removed.is_some()
+}
+
+/// Removes an item. A map that is empty then holds no memory, so that a leak checker has nothing to say about
+/// a program that gave back everything.
+fn take<T>(map: &mut BTreeMap<usize, T>, key: usize) -> Option<T> {
+    let item = map.remove(&key);
+    if map.is_empty() {
+        *map = BTreeMap::new();
+    }
+    item
 }
 
 /// How many handles and texts were handed out and not given back, those of other threads too: a
 /// program that gave back everything reads 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_live_handles() -> usize {
-    let table = TABLE.read();
+    let table = read();
     table.handles.len() + table.texts.len()
 }
 
