@@ -1,6 +1,9 @@
 #!/bin/sh
 # The tests of the C interface: run.sh <folder of libleaflog.so and libleaflog.a> [<scratch folder>]
 #
+# With TSAN_LIB, the folder of a libleaflog.a made with a thread sanitizer, the test of threads runs under it too
+# (`make test-c` makes one where it can).
+#
 # Every program is built as C11 and as C++17 and run: plain, under AddressSanitizer and UndefinedBehaviorSanitizer,
 # and under valgrind with no leak at all. What cannot be had on a machine is said in one line.
 set -eu
@@ -107,4 +110,22 @@ if have valgrind; then
     echo "ok: the same under valgrind, without an error and with nothing leaked or still reachable"
 else
     skip "valgrind (a package valgrind)"
+fi
+
+if [ -n "${TSAN_LIB:-}" ]; then
+    # The runtime of the Rust compiler that made the library, which knows the calls it makes.
+    runtime=$(rustc +nightly --print sysroot)/lib/rustlib/$TSAN_TARGET/lib/librustc-nightly_rt.tsan.a
+    build_tsan() {
+        $cc -std=c11 $strict -fsanitize=thread -I"$root/include" -c "$here/$1.c" -o "$work/$1-tsan.o"
+        $cc "$work/$1-tsan.o" "$TSAN_LIB/libleaflog.a" -Wl,--whole-archive "$runtime" -Wl,--no-whole-archive \
+            $system_libs -lrt -o "$work/$1-tsan"
+    }
+    build_tsan fault
+    if "$work/fault-tsan" race >"$work/fault.out" 2>&1; then fail "the sanitizer did not notice the fault 'race'"; fi
+    grep -q 'data race' "$work/fault.out" || fail "the fault 'race' ended the program, but not by the sanitizer"
+    build_tsan threads
+    TSAN_OPTIONS="suppressions=$here/tsan.supp" run threads-tsan threads-tsan
+    echo "ok: four threads under ThreadSanitizer, which notices faults"
+else
+    skip "ThreadSanitizer (no nightly Rust: rustup toolchain install nightly)"
 fi

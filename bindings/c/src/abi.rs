@@ -206,7 +206,9 @@ pub(crate) fn read_sized<T: Sized>(from: *const T, what: &str) -> Result<T, Fail
         // SAFETY: the rest of the `size` bytes.
         let rest = unsafe { std::slice::from_raw_parts(from.cast::<u8>().add(known), size - known) };
         if rest.iter().any(|&byte| byte != 0) {
-            return Err(Failure::argument(format!("{what} has a field that this version of the library does not know")));
+            return Err(Failure::argument(format!(
+                "{what} has a field that this version of the library does not know"
+            )));
         }
     }
     Ok(value)

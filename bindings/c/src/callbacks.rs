@@ -60,17 +60,11 @@ pub struct leaflog_storage_functions {
     pub exists: Option<unsafe extern "C" fn(data: *mut c_void, path: leaflog_str) -> i32>,
     /// Gives the first `most` bytes of a file, UINT64_MAX for all, with `leaflog_reply_add()`, in any number of
     /// pieces.
-    pub read_text: Option<
-        unsafe extern "C" fn(data: *mut c_void, path: leaflog_str, most: u64, reply: *mut leaflog_reply) -> i32,
-    >,
+    pub read_text:
+        Option<unsafe extern "C" fn(data: *mut c_void, path: leaflog_str, most: u64, reply: *mut leaflog_reply) -> i32>,
     /// Makes `text` the content of a file, and the folders above it.
     pub write_text: Option<
-        unsafe extern "C" fn(
-            data: *mut c_void,
-            path: leaflog_str,
-            text: leaflog_str,
-            reply: *mut leaflog_reply,
-        ) -> i32,
+        unsafe extern "C" fn(data: *mut c_void, path: leaflog_str, text: leaflog_str, reply: *mut leaflog_reply) -> i32,
     >,
     /// Size and milliseconds since 1970 of the last change. Both places are there.
     pub stat: Option<
@@ -94,12 +88,7 @@ pub struct leaflog_storage_functions {
     >,
     /// Puts a file in another's place, at once.
     pub rename: Option<
-        unsafe extern "C" fn(
-            data: *mut c_void,
-            from: leaflog_str,
-            to: leaflog_str,
-            reply: *mut leaflog_reply,
-        ) -> i32,
+        unsafe extern "C" fn(data: *mut c_void, from: leaflog_str, to: leaflog_str, reply: *mut leaflog_reply) -> i32,
     >,
     /// Removes a file.
     pub unlink: Option<unsafe extern "C" fn(data: *mut c_void, path: leaflog_str, reply: *mut leaflog_reply) -> i32>,
@@ -154,11 +143,7 @@ pub extern "C" fn leaflog_reply_add(reply: *mut leaflog_reply, piece: leaflog_st
 /// Says why the function is going to fail. With an `os_errno` that is not 0 the status that it gives is not
 /// looked at, and the error of the operating system tells.
 #[unsafe(no_mangle)]
-pub extern "C" fn leaflog_reply_fail(
-    reply: *mut leaflog_reply,
-    message: leaflog_str,
-    os_errno: i32,
-) -> leaflog_status {
+pub extern "C" fn leaflog_reply_fail(reply: *mut leaflog_reply, message: leaflog_str, os_errno: i32) -> leaflog_status {
     guard(ptr::null_mut(), || {
         let reply: Arc<Mutex<Reply>> = table::get(reply.cast_const())?;
         let message = String::from_utf8_lossy(message.bytes("message")?).into_owned();
@@ -272,8 +257,7 @@ macro_rules! call {
 impl Storage {
     fn read(&self, path: &Path, most: u64) -> Result<String> {
         let text = PathText::new(path);
-        let pieces =
-            ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
+        let pieces = ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
         // What is not UTF-8 is not the text of a session; to replace bytes would lose them.
         String::from_utf8(pieces.concat())
             .map_err(|_| Error::new(ErrorCode::InvalidArgument, "the storage gave a text that is not UTF-8").at(path))
@@ -299,8 +283,7 @@ impl SessionStorage for Storage {
     fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
         let text = PathText::new(path);
         let most = most as u64;
-        let pieces =
-            ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
+        let pieces = ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
         // A prefix may end inside of a character.
         Ok(String::from_utf8_lossy(&pieces.concat()).into_owned())
     }
@@ -322,9 +305,8 @@ impl SessionStorage for Storage {
 
     fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
         let text = PathText::new(dir);
-        let found = ask(dir, "cannot list the folder", |reply| {
-            call!(self.0, list_files, text.lend(), lend(pattern), reply)
-        });
+        let found =
+            ask(dir, "cannot list the folder", |reply| call!(self.0, list_files, text.lend(), lend(pattern), reply));
         let path = |piece: &Vec<u8>| leaflog_str::of(piece).path("path").ok().map(Path::to_owned);
         found.unwrap_or_default().iter().filter_map(path).collect()
     }

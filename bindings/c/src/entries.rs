@@ -127,8 +127,7 @@ fn iterate(
 }
 
 fn entry<'v>(view: &'v SessionView, id: &str) -> Result<EntryRef<'v>, Failure> {
-    view.entry(id)
-        .ok_or_else(|| Failure::new(leaflog_status::EntryNotFound, format!("Entry {id} not found")))
+    view.entry(id).ok_or_else(|| Failure::new(leaflog_status::EntryNotFound, format!("Entry {id} not found")))
 }
 
 /// All entries, in the order of the file.
@@ -223,11 +222,7 @@ pub extern "C" fn leaflog_session_leaves(
 
 impl Entries {
     /// Reads the entry at a place of the list.
-    fn read<T>(
-        &self,
-        at: usize,
-        read: impl FnOnce(EntryRef<'_>, usize) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+    fn read<T>(&self, at: usize, read: impl FnOnce(EntryRef<'_>, usize) -> Result<T, Failure>) -> Result<T, Failure> {
         let (position, depth) = self.list.get(at).ok_or_else(Failure::end)?;
         self.session.read(|view| {
             let entry = view.entry_at(position).filter(|_| self.session.places(view) == self.places);
@@ -276,7 +271,8 @@ impl Entries {
         self.lent = lent;
         let (mut entry, [id, parent_id, type_name, role, label]) = read?;
         // Now that they do not move any more.
-        let text = |span: Option<Range<usize>>| span.map_or(leaflog_str::ABSENT, |span| leaflog_str::of(&self.lent[span]));
+        let text =
+            |span: Option<Range<usize>>| span.map_or(leaflog_str::ABSENT, |span| leaflog_str::of(&self.lent[span]));
         entry.id = text(id);
         entry.parent_id = text(parent_id);
         entry.type_name = text(type_name);
@@ -404,9 +400,7 @@ pub extern "C" fn leaflog_session_entries_json(
     out: *mut leaflog_string,
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
-    json(session, out, error, |view, json| {
-        array(json, view.entries(), |json, entry| push(json, entry, form))
-    })
+    json(session, out, error, |view, json| array(json, view.entries(), |json, entry| push(json, entry, form)))
 }
 
 /// The tree as a JSON array of objects `{"depth", "label"?, "entry"}`, in the order of

@@ -98,10 +98,7 @@ impl From<Error> for Failure {
 
 /// Runs the body of a function. Neither a panic nor an error leaves it but as a status, and with an
 /// error in `error` when the caller wants one.
-pub(crate) fn guard(
-    error: *mut *mut leaflog_error,
-    body: impl FnOnce() -> Result<(), Failure>,
-) -> leaflog_status {
+pub(crate) fn guard(error: *mut *mut leaflog_error, body: impl FnOnce() -> Result<(), Failure>) -> leaflog_status {
     // What a panic may leave half done is behind locks that remember it.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return leaflog_status::Ok,

@@ -164,9 +164,8 @@ pub extern "C" fn leaflog_session_fork(
     work(session, error, |manager| {
         let (old, new) = (Out::optional(old_path, "old_path")?, Out::optional(new_path, "new_path")?);
         let fork = manager.fork()?;
-        let text = |path: Option<&std::path::PathBuf>| {
-            path.map_or(leaflog_string::ABSENT, |path| leaflog_string::path(path))
-        };
+        let text =
+            |path: Option<&std::path::PathBuf>| path.map_or(leaflog_string::ABSENT, |path| leaflog_string::path(path));
         old.put_with(|| text(fork.as_ref().map(|fork| &fork.old_session_file)));
         new.put_with(|| text(fork.as_ref().map(|fork| &fork.new_session_file)));
         Ok(())

@@ -65,9 +65,7 @@ impl Session {
     /// Works on the session.
     pub(crate) fn work<T>(&self, work: impl FnOnce(&mut SessionManager) -> Result<T, Failure>) -> Result<T, Failure> {
         match &self.state {
-            State::View(_) => {
-                Err(Failure::new(leaflog_status::ReadOnly, "the session was opened for reading only"))
-            }
+            State::View(_) => Err(Failure::new(leaflog_status::ReadOnly, "the session was opened for reading only")),
             State::Manager(manager) => work(&mut *lock(manager, "session")?),
         }
     }

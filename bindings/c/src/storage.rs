@@ -295,28 +295,19 @@ pub extern "C" fn leaflog_writer_write_line(
 
 /// Hands on what is still in the writer.
 #[unsafe(no_mangle)]
-pub extern "C" fn leaflog_writer_flush(
-    writer: *mut leaflog_writer,
-    error: *mut *mut leaflog_error,
-) -> leaflog_status {
+pub extern "C" fn leaflog_writer_flush(writer: *mut leaflog_writer, error: *mut *mut leaflog_error) -> leaflog_status {
     write(writer, error, |writer| Ok(writer.flush()?))
 }
 
 /// Waits until what was written would survive a power cut. CLOSED after closing.
 #[unsafe(no_mangle)]
-pub extern "C" fn leaflog_writer_fsync(
-    writer: *mut leaflog_writer,
-    error: *mut *mut leaflog_error,
-) -> leaflog_status {
+pub extern "C" fn leaflog_writer_fsync(writer: *mut leaflog_writer, error: *mut *mut leaflog_error) -> leaflog_status {
     write(writer, error, |writer| Ok(writer.fsync()?))
 }
 
 /// Closes the file; closing again does nothing.
 #[unsafe(no_mangle)]
-pub extern "C" fn leaflog_writer_close(
-    writer: *mut leaflog_writer,
-    error: *mut *mut leaflog_error,
-) -> leaflog_status {
+pub extern "C" fn leaflog_writer_close(writer: *mut leaflog_writer, error: *mut *mut leaflog_error) -> leaflog_status {
     write(writer, error, |writer| Ok(writer.close()?))
 }
 

@@ -8,9 +8,10 @@
 use crate::abi::Out;
 use crate::error::{Failure, guard};
 use crate::status::leaflog_status;
+use parking_lot::RwLock;
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 /// A type that C sees only as the target of a pointer.
 pub(crate) trait Opaque {
@@ -27,17 +28,10 @@ struct Table {
     last: usize,
 }
 
+// The lock of parking_lot, which the core uses too: unlike that of the standard library, a thread sanitizer sees
+// into it.
 static TABLE: RwLock<Table> =
     RwLock::new(Table { handles: BTreeMap::new(), texts: BTreeMap::new(), last: FIRST as usize });
-
-// Nothing in here panics half way, so a lock that a panic passed is as good as any.
-fn read() -> RwLockReadGuard<'static, Table> {
-    TABLE.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn write() -> RwLockWriteGuard<'static, Table> {
-    TABLE.write().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// On machines of 64 bits no address begins with these bits, so that an address taken for a handle
 /// is not found.
@@ -54,7 +48,7 @@ pub(crate) fn add<O: Opaque>(object: O::Object) -> *mut O {
 
 /// Makes a handle of something that others hold too.
 pub(crate) fn add_shared<O: Opaque>(object: Arc<O::Object>) -> *mut O {
-    let mut table = write();
+    let mut table = TABLE.write();
     let mut token = table.last;
     loop {
         token = token.wrapping_add(STEP);
@@ -69,7 +63,7 @@ pub(crate) fn add_shared<O: Opaque>(object: Arc<O::Object>) -> *mut O {
 
 /// What a handle stands for.
 pub(crate) fn get<O: Opaque>(handle: *const O) -> Result<Arc<O::Object>, Failure> {
-    let found = read().handles.get(&handle.addr()).cloned();
+    let found = TABLE.read().handles.get(&handle.addr()).cloned();
     match found.map(Arc::downcast) {
         Some(Ok(object)) => Ok(object),
         Some(Err(_)) => Err(Failure::handle(&format!("this handle is of another type, not a {}", O::NAME))),
@@ -92,7 +86,7 @@ pub(crate) fn free<O: Opaque>(handle: *const O) -> leaflog_status {
         get(handle)?;
         // Two threads may have come so far; one of them gets it. Dropped after the table is let go:
         // that may call functions of the caller.
-        let removed = take(&mut write().handles, handle.addr());
+        let removed = take(&mut TABLE.write().handles, handle.addr());
         removed.map(drop).ok_or_else(|| Failure::handle("it was freed before"))
     })
 }
@@ -100,13 +94,13 @@ pub(crate) fn free<O: Opaque>(handle: *const O) -> leaflog_status {
 /// Keeps a text for the caller, and gives its address.
 pub(crate) fn add_text(text: Box<[u8]>) -> *const u8 {
     let address = text.as_ptr();
-    write().texts.insert(address.addr(), text);
+    TABLE.write().texts.insert(address.addr(), text);
     address
 }
 
 /// Says whether there was such a text.
 pub(crate) fn free_text(address: *const u8) -> bool {
-    let removed = take(&mut write().texts, address.addr());
+    let removed = take(&mut TABLE.write().texts, address.addr());
     removed.is_some()
 }
 
@@ -124,7 +118,7 @@ fn take<T>(map: &mut BTreeMap<usize, T>, key: usize) -> Option<T> {
 /// program that gave back everything reads 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_live_handles() -> usize {
-    let table = read();
+    let table = TABLE.read();
     table.handles.len() + table.texts.len()
 }
 

@@ -26,12 +26,7 @@ fn generate() -> String {
     (LEAFLOG_VERSION_MAJOR * 1000000 + LEAFLOG_VERSION_MINOR * 1000 + LEAFLOG_VERSION_PATCH)"
     ));
     let mut header = Vec::new();
-    cbindgen::Builder::new()
-        .with_crate(crate_dir)
-        .with_config(config)
-        .generate()
-        .unwrap()
-        .write(&mut header);
+    cbindgen::Builder::new().with_crate(crate_dir).with_config(config).generate().unwrap().write(&mut header);
     let header = String::from_utf8(header).unwrap();
     // After the types, inside of `extern "C"` and the include guard.
     let (types, functions) = header.split_once("#ifdef __cplusplus\nextern \"C\" {").unwrap();
