@@ -33,7 +33,7 @@ pub(crate) struct Session {
 }
 
 enum State {
-    View(SessionView),
+    View(Box<SessionView>),
     Manager(Box<Mutex<SessionManager>>),
 }
 
@@ -45,7 +45,7 @@ impl From<SessionManager> for Session {
 
 impl From<SessionView> for Session {
     fn from(view: SessionView) -> Self {
-        Self { state: State::View(view), restored: AtomicU64::new(0) }
+        Self { state: State::View(Box::new(view)), restored: AtomicU64::new(0) }
     }
 }
 
