@@ -7,6 +7,7 @@ mod write;
 
 pub use entry::EntryRef;
 use write::Memory;
+pub(crate) use write::NewEntry;
 
 use crate::blob::{BlobHash, BlobStore};
 use crate::context::{self, SessionContext};
