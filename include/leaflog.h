@@ -66,6 +66,21 @@
 /// The time of an entry whose timestamp is no date.
 #define LEAFLOG_NO_TIME INT64_MIN
 
+/// The agent's folder.
+#define LEAFLOG_FOLDER_AGENT 0
+
+/// The folder of all projects' session folders.
+#define LEAFLOG_FOLDER_SESSIONS 1
+
+/// The folder of the blob store.
+#define LEAFLOG_FOLDER_BLOBS 2
+
+/// The folder of the terminals' breadcrumbs.
+#define LEAFLOG_FOLDER_TERMINAL_SESSIONS 3
+
+/// The database of the prompt history, which is a file.
+#define LEAFLOG_FOLDER_HISTORY_DB 4
+
 /// Who gives a name: the agent. It never replaces a name that a person gave.
 #define LEAFLOG_TITLE_AUTO 0
 
@@ -83,6 +98,12 @@
 
 /// A file of an older version is written anew with the next change that is written.
 #define LEAFLOG_MIGRATION_DEFERRED 1
+
+/// The session folder of a project is named by its whole path: `--home-ada-tides--`.
+#define LEAFLOG_DIRS_ABSOLUTE 0
+
+/// The session folder of a project inside of the home or temporary folder is named by its path from there.
+#define LEAFLOG_DIRS_HOME_RELATIVE 1
 
 /// A writer begins after what is there.
 #define LEAFLOG_WRITER_APPEND 0
@@ -331,6 +352,14 @@ typedef struct leaflog_entry {
 /// with the same session give LEAFLOG_STATUS_BUSY from there.
 typedef void (*leaflog_log)(void *data, struct leaflog_str message);
 
+/// A variable of an environment.
+typedef struct leaflog_variable {
+    /// Its name.
+    struct leaflog_str name;
+    /// Its value.
+    struct leaflog_str value;
+} leaflog_variable;
+
 /// How a session is made. Set all to 0 and `struct_size` to `sizeof(leaflog_options)`: 0 is the
 /// default of every field. A NULL pointer in place of the struct is all defaults. It is only read
 /// during the call.
@@ -356,6 +385,14 @@ typedef struct leaflog_options {
     leaflog_log log;
     /// Handed to `log`. It must live as long as the session.
     void *log_data;
+    /// The name of the config folder under home; absent: that of `PI_CONFIG_DIR`, else `.xcsh`.
+    struct leaflog_str config_dir_name;
+    /// The environment that folders and the terminal are found by; NULL: that of the process.
+    const struct leaflog_variable *environment;
+    /// How many variables there are.
+    size_t environment_count;
+    /// How session folders of projects are named: LEAFLOG_DIRS_…
+    int32_t dir_naming;
 } leaflog_options;
 
 /// How a session is opened for reading only. Set all to 0 and `struct_size` to
@@ -898,6 +935,32 @@ int32_t leaflog_error_os_errno(const struct leaflog_error *error);
 /// Frees an error. NULL is nothing to free.
 leaflog_status leaflog_error_free(struct leaflog_error *error);
 
+/// The path of one of the agent's folders, LEAFLOG_FOLDER_…, as options and environment name it. It need not exist.
+leaflog_status leaflog_folder(const struct leaflog_options *options,
+                              int32_t which,
+                              struct leaflog_string *out,
+                              struct leaflog_error **error);
+
+/// Every folder that sessions of the project at the path `cwd` are read from, that of new ones first: one path after
+/// another, a NUL after each. They need not exist.
+leaflog_status leaflog_project_folders(const struct leaflog_options *options,
+                                       struct leaflog_str cwd,
+                                       struct leaflog_string *out,
+                                       struct leaflog_error **error);
+
+/// The folder that new sessions of the project at the path `cwd` go to by default. It is made, and with
+/// LEAFLOG_DIRS_HOME_RELATIVE what the project has under the other name is moved to it.
+leaflog_status leaflog_default_session_dir(const struct leaflog_options *options,
+                                           struct leaflog_str cwd,
+                                           struct leaflog_string *out,
+                                           struct leaflog_error **error);
+
+/// The folders of this machine that agents keep sessions in, the agent's own first; only those that exist. One path
+/// after another, a NUL after each.
+leaflog_status leaflog_session_folders(const struct leaflog_options *options,
+                                       struct leaflog_string *out,
+                                       struct leaflog_error **error);
+
 /// A new session of the project at the path `cwd`. Its folder is made; nothing else is written before it
 /// starts: with the first assistant message, or `leaflog_session_ensure_on_disk()`.
 leaflog_status leaflog_session_create(struct leaflog_str cwd,
@@ -1018,6 +1081,13 @@ leaflog_status leaflog_session_set_name(struct leaflog_session *session,
                                         int32_t source,
                                         bool *taken,
                                         struct leaflog_error **error);
+
+/// Takes out of what is shown of this handle's assistant messages what belongs to a live connection to a
+/// provider, as it is not shown of those that were loaded: for going on in another process's place. The file
+/// keeps it, and so does LEAFLOG_STORED. `changed`, which may be NULL, says whether there was any.
+leaflog_status leaflog_session_sanitize_replay_metadata(struct leaflog_session *session,
+                                                        bool *changed,
+                                                        struct leaflog_error **error);
 
 /// Keeps what the session holds now.
 leaflog_status leaflog_session_capture(const struct leaflog_session *session,

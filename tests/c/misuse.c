@@ -54,6 +54,11 @@ static void null_everywhere(void) {
     FAILS(bad, leaflog_session_close(NULL, &error));
     FAILS(bad, leaflog_session_ensure_on_disk(NULL, &error));
     FAILS(bad, leaflog_session_rewrite(NULL, NULL, 0, &error));
+    FAILS(bad, leaflog_session_sanitize_replay_metadata(NULL, &flag, &error));
+    FAILS(argument, leaflog_folder(NULL, 0, NULL, &error));
+    FAILS(argument, leaflog_project_folders(NULL, str, &out, &error));
+    FAILS(argument, leaflog_default_session_dir(NULL, str, &out, &error));
+    FAILS(argument, leaflog_session_folders(NULL, NULL, &error));
     FAILS(bad, leaflog_session_set_name(NULL, str, 0, &flag, &error));
     leaflog_state *state = NULL;
     FAILS(bad, leaflog_session_capture(NULL, &state, &error));

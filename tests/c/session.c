@@ -415,6 +415,68 @@ static void failures(const char *agent, const char *cwd) {
     free(dir);
 }
 
+/* R1, R57: where things are, by the options and by an environment that is handed over. */
+static void folders(const leaflog_options *given, const char *agent) {
+    leaflog_options options = *given;
+    leaflog_string out;
+    char expected[512];
+    static const char *const names[] = {"", "/sessions", "/blobs", "/terminal-sessions", "/history.db"};
+    for (int32_t which = LEAFLOG_FOLDER_AGENT; which <= LEAFLOG_FOLDER_HISTORY_DB; which++) {
+        OK(leaflog_folder(&options, which, &out, &error));
+        snprintf(expected, sizeof expected, "%s%s", agent, names[which]);
+        TEXT(out, expected);
+    }
+    FAILS(LEAFLOG_STATUS_INVALID_ARGUMENT, leaflog_folder(&options, 5, &out, &error));
+    OK(leaflog_default_session_dir(&options, S("/srv/a:b"), &out, &error));
+    snprintf(expected, sizeof expected, "%s/sessions/--srv-a-b--", agent);
+    TEXT(out, expected);
+    OK(leaflog_session_folders(&options, &out, &error));
+    CHECK(strncmp(out.data, agent, strlen(agent)) == 0);
+    leaflog_string_free(&out);
+
+    leaflog_variable variables[1];
+    variables[0].name = S("HOME");
+    variables[0].value = S("/home/ada");
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.environment = variables;
+    options.environment_count = 1;
+    OK(leaflog_folder(&options, LEAFLOG_FOLDER_AGENT, &out, &error));
+    TEXT(out, "/home/ada/.xcsh/agent");
+    options.config_dir_name = S(".other");
+    OK(leaflog_folder(&options, LEAFLOG_FOLDER_SESSIONS, &out, &error));
+    TEXT(out, "/home/ada/.other/agent/sessions");
+    options.dir_naming = LEAFLOG_DIRS_HOME_RELATIVE;
+    OK(leaflog_project_folders(&options, S("/home/ada/tides"), &out, &error));
+    CHECK(strcmp(out.data, "/home/ada/.other/agent/sessions/-tides") == 0);
+    CHECK(strcmp(out.data + strlen(out.data) + 1, "/home/ada/.other/agent/sessions/--home-ada-tides--") == 0);
+    leaflog_string_free(&out);
+    options.dir_naming = 2;
+    FAILS(LEAFLOG_STATUS_INVALID_ARGUMENT, leaflog_project_folders(&options, S("/x"), &out, &error));
+}
+
+/* What belongs to a live connection is shown until it is said that there is none any more. */
+static void sanitizes(void) {
+    leaflog_session *session = NULL;
+    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    leaflog_id id;
+    OK(leaflog_session_append_message(session,
+                                      S("{\"role\":\"assistant\",\"content\":[],\"providerPayload\":"
+                                        "{\"type\":\"openaiResponsesHistory\",\"items\":[]}}"),
+                                      &id, &error));
+    leaflog_string out;
+    OK(leaflog_session_context_json(session, LEAFLOG_FROM_LEAF, absent(), &out, &error));
+    HAS(out, "openaiResponsesHistory");
+    bool changed = false;
+    OK(leaflog_session_sanitize_replay_metadata(session, &changed, &error));
+    CHECK(changed);
+    OK(leaflog_session_context_json(session, LEAFLOG_FROM_LEAF, absent(), &out, &error));
+    HAS(out, "{\"messages\":[{\"role\":\"assistant\",\"content\":[]}]");
+    OK(leaflog_session_entry_json(session, S(id.text), LEAFLOG_STORED, &out, &error));
+    HAS(out, "openaiResponsesHistory");
+    leaflog_session_free(session);
+}
+
 int main(void) {
     char *agent = in_dir("agent");
     char *cwd = in_dir("project");
@@ -425,6 +487,8 @@ int main(void) {
     branches(&options, cwd);
     files(&options);
     failures(agent, cwd);
+    folders(&options, agent);
+    sanitizes();
     free(agent);
     free(cwd);
     return all_freed();

@@ -6,7 +6,11 @@
 
 use crate::error::Failure;
 use crate::table;
-use std::ffi::c_char;
+#[cfg(unix)]
+use std::ffi::OsStr;
+use std::ffi::{OsString, c_char};
+#[cfg(unix)]
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 /// A text or bytes of the caller: a pointer and a length, borrowed for the call. `data` need not end
@@ -88,7 +92,7 @@ impl leaflog_str {
             return Err(Failure::argument(format!("{what} has a NUL inside")));
         }
         #[cfg(unix)]
-        let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+        let path = Path::new(OsStr::from_bytes(bytes));
         #[cfg(not(unix))]
         let path = Path::new(self.text(what)?);
         Ok(Some(path))
@@ -133,9 +137,27 @@ impl leaflog_id {
 /// A path as C gets it.
 pub(crate) fn path_bytes(path: &Path) -> Vec<u8> {
     #[cfg(unix)]
-    return std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_owned();
+    return path.as_os_str().as_bytes().to_owned();
     #[cfg(not(unix))]
     return path.to_string_lossy().into_owned().into_bytes();
+}
+
+/// A text of the operating system: bytes on Unix.
+pub(crate) fn os_text(bytes: &[u8]) -> OsString {
+    #[cfg(unix)]
+    return OsStr::from_bytes(bytes).to_owned();
+    #[cfg(not(unix))]
+    return String::from_utf8_lossy(bytes).into_owned().into();
+}
+
+/// Paths for C to own, one after another, with a NUL after each.
+pub(crate) fn path_list(paths: &[impl AsRef<Path>]) -> leaflog_string {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(&path_bytes(path.as_ref()));
+        list.push(0);
+    }
+    leaflog_string::new(list)
 }
 
 /// The texts of an array.

@@ -22,6 +22,7 @@ mod callbacks;
 mod context;
 mod entries;
 mod error;
+mod folders;
 mod life;
 mod options;
 mod read;

@@ -289,6 +289,22 @@ pub extern "C" fn leaflog_session_set_name(
     })
 }
 
+/// Takes out of what is shown of this handle's assistant messages what belongs to a live connection to a
+/// provider, as it is not shown of those that were loaded: for going on in another process's place. The file
+/// keeps it, and so does LEAFLOG_STORED. `changed`, which may be NULL, says whether there was any.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_session_sanitize_replay_metadata(
+    session: *mut leaflog_session,
+    changed: *mut bool,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    work(session, error, |manager| {
+        let out = Out::optional(changed, "changed")?;
+        out.put(manager.sanitize_loaded_openai_responses_replay_metadata()?);
+        Ok(())
+    })
+}
+
 /// What a session held at a moment: its entries, its leaf, its file. The caller frees it with
 /// `leaflog_state_free()`. It does not change, and any number of threads may read it at once.
 pub struct leaflog_state {

@@ -1,12 +1,13 @@
 //! Option structs.
 
-use crate::abi::{self, leaflog_str, read_optional};
+use crate::abi::{self, leaflog_str, os_text, read_optional, slice};
 use crate::error::Failure;
-use crate::storage::leaflog_storage;
+use crate::storage::{Storage, leaflog_storage};
 use crate::table;
-use leaflog_core::{Durability, ManagerOptions, MigrationRewrite, ViewOptions};
-use std::ffi::c_void;
+use leaflog_core::{DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, ViewOptions};
+use std::ffi::{OsString, c_void};
 use std::num::NonZero;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes survive a power cut with `leaflog_session_flush()`; a killed process loses nothing in any case.
@@ -18,6 +19,21 @@ pub const LEAFLOG_DURABILITY_EVERY_APPEND: i32 = 1;
 pub const LEAFLOG_MIGRATION_IMMEDIATE: i32 = 0;
 /// A file of an older version is written anew with the next change that is written.
 pub const LEAFLOG_MIGRATION_DEFERRED: i32 = 1;
+
+/// The session folder of a project is named by its whole path: `--home-ada-tides--`.
+pub const LEAFLOG_DIRS_ABSOLUTE: i32 = 0;
+/// The session folder of a project inside of the home or temporary folder is named by its path from there.
+pub const LEAFLOG_DIRS_HOME_RELATIVE: i32 = 1;
+
+/// A variable of an environment.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct leaflog_variable {
+    /// Its name.
+    pub name: leaflog_str,
+    /// Its value.
+    pub value: leaflog_str,
+}
 
 /// Is handed errors of writing, once each, with the session's file in them; the text is borrowed for
 /// the call. It is called inside a call with the session, on that thread: it must return, and calls
@@ -51,6 +67,14 @@ pub struct leaflog_options {
     pub log: leaflog_log,
     /// Handed to `log`. It must live as long as the session.
     pub log_data: *mut c_void,
+    /// The name of the config folder under home; absent: that of `PI_CONFIG_DIR`, else `.xcsh`.
+    pub config_dir_name: leaflog_str,
+    /// The environment that folders and the terminal are found by; NULL: that of the process.
+    pub environment: *const leaflog_variable,
+    /// How many variables there are.
+    pub environment_count: usize,
+    /// How session folders of projects are named: LEAFLOG_DIRS_…
+    pub dir_naming: i32,
 }
 
 /// How a session is opened for reading only. Set all to 0 and `struct_size` to
@@ -107,10 +131,22 @@ pub(crate) fn manager_options(options: *const leaflog_options) -> Result<Manager
     if let Some(dir) = options.session_dir.optional_path("options.session_dir")? {
         made = made.session_dir(dir);
     }
-    if let Some(storage) = table::get_optional(options.storage)?
-        && let Some(storage) = storage.not_files()
-    {
-        made = made.storage(storage);
+    if let Some(name) = options.config_dir_name.optional_path("options.config_dir_name")? {
+        made = made.config_dir_name(name);
+    }
+    if let Some(variables) = slice(options.environment, options.environment_count, "options.environment")? {
+        made = made.environment(environment(variables)?);
+    }
+    made = made.dir_naming(match options.dir_naming {
+        LEAFLOG_DIRS_ABSOLUTE => DirNaming::Absolute,
+        LEAFLOG_DIRS_HOME_RELATIVE => DirNaming::HomeRelative,
+        other => return Err(Failure::argument(format!("options.dir_naming: there is no {other}"))),
+    });
+    if let Some(storage) = table::get_optional(options.storage)? {
+        made = match &*storage {
+            Storage::Files(files) => made.storage(*files),
+            Storage::Other(other) => made.storage(Arc::clone(other)),
+        };
     }
     if options.lock_timeout_ms != 0 {
         made = made.lock_timeout(Duration::from_millis(options.lock_timeout_ms.max(0).cast_unsigned()));
@@ -130,6 +166,15 @@ pub(crate) fn manager_options(options: *const leaflog_options) -> Result<Manager
         made = made.logger(move |message| log.call(message));
     }
     Ok(made)
+}
+
+fn environment(variables: &[leaflog_variable]) -> Result<Environment, Failure> {
+    let text = |text: leaflog_str| text.bytes("options.environment").map(os_text);
+    let variables: Vec<(OsString, OsString)> = variables
+        .iter()
+        .map(|variable| Ok((text(variable.name)?, text(variable.value)?)))
+        .collect::<Result<_, Failure>>()?;
+    Ok(Environment::from_vars(variables))
 }
 
 /// The core's view options of a caller's.

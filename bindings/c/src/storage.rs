@@ -1,6 +1,6 @@
 //! Storages: where sessions are kept when it is not simply files.
 
-use crate::abi::{Out, leaflog_str, leaflog_string, path_bytes};
+use crate::abi::{Out, leaflog_str, leaflog_string, path_list};
 use crate::callbacks::{self, leaflog_storage_functions};
 use crate::error::{Failure, guard, leaflog_error};
 use crate::session;
@@ -31,14 +31,6 @@ impl Storage {
         match self {
             Self::Files(files) => files,
             Self::Other(other) => other,
-        }
-    }
-
-    /// The storage, unless it is that of files: sessions in files have their own way.
-    pub(crate) fn not_files(&self) -> Option<Arc<dyn SessionStorage>> {
-        match self {
-            Self::Files(_) => None,
-            Self::Other(other) => Some(Arc::clone(other)),
         }
     }
 }
@@ -209,12 +201,7 @@ pub extern "C" fn leaflog_storage_list_files(
 ) -> leaflog_status {
     with(storage, error, |storage| {
         let out = Out::new(out, "out")?;
-        let mut paths = Vec::new();
-        for path in storage.list_files(dir.path("dir")?, pattern.text("pattern")?) {
-            paths.extend_from_slice(&path_bytes(&path));
-            paths.push(0);
-        }
-        out.put(leaflog_string::new(paths));
+        out.put(path_list(&storage.list_files(dir.path("dir")?, pattern.text("pattern")?)));
         Ok(())
     })
 }
