@@ -319,7 +319,7 @@ fn compaction(
     if remote.is_some() {
         return Ok(before.len());
     }
-    let kept = entry.get_str("firstKeptEntryId").and_then(|id| tree.find(id.as_bytes()));
+    let kept = entry.get_str("firstKeptEntryId").and_then(|id| tree.find_shown(&id));
     Ok(before.iter().position(|&index| Some(index) == kept).unwrap_or(before.len()))
 }
 

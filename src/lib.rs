@@ -55,6 +55,8 @@ mod context;
 mod discovery;
 mod entry;
 mod error;
+#[cfg(feature = "history")]
+mod history;
 mod json;
 mod load;
 mod manager;
@@ -74,6 +76,8 @@ pub use context::SessionContext;
 pub use discovery::{newest_session, sessions_by_prefix};
 pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};
+#[cfg(feature = "history")]
+pub use history::{HistoryEntry, HistoryStorage};
 pub use json::{Json, JsonKind};
 pub use manager::{
     ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,

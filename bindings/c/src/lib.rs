@@ -23,6 +23,7 @@ mod context;
 mod entries;
 mod error;
 mod folders;
+mod history;
 mod life;
 mod options;
 mod read;

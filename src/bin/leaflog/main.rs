@@ -5,6 +5,8 @@ mod check;
 mod context;
 mod fail;
 mod forest;
+#[cfg(feature = "history")]
+mod history;
 mod open;
 mod output;
 mod rows;
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
         Command::Context(args) => context::run(args, &mut out),
         Command::Check(args) => check::run(args, &mut out),
         Command::Stats(args) => stats::run(args, &mut out),
+        #[cfg(feature = "history")]
+        Command::History(args) => history::run(args, &mut out),
     };
     let done = done.and_then(|exit| {
         out.flush()?;
