@@ -206,6 +206,18 @@ typedef struct leaflog_entries leaflog_entries;
 /// the function fails, and left as it is otherwise; what was in it is not freed.
 typedef struct leaflog_error leaflog_error;
 
+/// The prompt history: a SQLite database that any number of processes may have open. Any number of threads may use one
+/// at once. A thread of its own writes; a forked child must not use its parent's. The caller frees it with
+/// `leaflog_history_free()`.
+///
+/// A process must not open the database with two copies of SQLite: when one closes the file, the system takes away the
+/// locks of the other, and the database may be damaged.
+typedef struct leaflog_history leaflog_history;
+
+/// Prompts that were read. They do not change, and any number of threads may read them at once. The caller frees them
+/// with `leaflog_prompts_free()`.
+typedef struct leaflog_prompts leaflog_prompts;
+
 /// What a function of a caller's storage answers with, beside its status. It is made for one call of that
 /// function and used on that thread only; when the function has returned, it is gone and a call with it is
 /// LEAFLOG_STATUS_INVALID_HANDLE.
@@ -394,6 +406,20 @@ typedef struct leaflog_options {
     /// How session folders of projects are named: LEAFLOG_DIRS_…
     int32_t dir_naming;
 } leaflog_options;
+
+/// A prompt of the history. The texts are lent by the list until it is freed.
+typedef struct leaflog_prompt {
+    /// `sizeof(leaflog_prompt)`, set by the caller.
+    size_t struct_size;
+    /// Counts up; never given twice.
+    int64_t id;
+    /// When it was stored, in seconds since 1970.
+    int64_t created_at;
+    /// What was written.
+    struct leaflog_str prompt;
+    /// The folder it was written in; may be absent.
+    struct leaflog_str cwd;
+} leaflog_prompt;
 
 /// How a session is opened for reading only. Set all to 0 and `struct_size` to
 /// `sizeof(leaflog_view_options)`: 0 is the default of every field. A NULL pointer in place of the
@@ -960,6 +986,87 @@ leaflog_status leaflog_default_session_dir(const struct leaflog_options *options
 leaflog_status leaflog_session_folders(const struct leaflog_options *options,
                                        struct leaflog_string *out,
                                        struct leaflog_error **error);
+
+/// Opens the history at `path`, made with its folder when it is missing; the agent's own is
+/// LEAFLOG_FOLDER_HISTORY_DB of `leaflog_folder()`. What may not be written is opened for reading. LOCKED when another
+/// program holds the lock for 5 seconds.
+leaflog_status leaflog_history_open(struct leaflog_str path,
+                                    struct leaflog_history **history,
+                                    struct leaflog_error **error);
+
+/// Opens a history that is there, and changes nothing in it. NOT_FOUND.
+leaflog_status leaflog_history_open_read_only(struct leaflog_str path,
+                                              struct leaflog_history **history,
+                                              struct leaflog_error **error);
+
+/// The path of the database.
+leaflog_status leaflog_history_path(const struct leaflog_history *history,
+                                    struct leaflog_string *out,
+                                    struct leaflog_error **error);
+
+/// Where a damaged database was copied to before it was begun anew, if this history did that; absent otherwise.
+leaflog_status leaflog_history_set_aside(const struct leaflog_history *history,
+                                         struct leaflog_string *out,
+                                         struct leaflog_error **error);
+
+/// Adds a prompt written in the folder `cwd`, which may be absent. It is stored by a thread, within some 100 ms: this
+/// never waits, and `leaflog_history_flush()` says whether it went well. An empty prompt, and one equal to the
+/// previous, is not stored. CLOSED; PERMISSION_DENIED when the history is read-only.
+leaflog_status leaflog_history_add(const struct leaflog_history *history,
+                                   struct leaflog_str prompt,
+                                   struct leaflog_str cwd,
+                                   struct leaflog_error **error);
+
+/// The same for UTF-16, lengths in units: U+FFFD takes the place of a lone surrogate. NULL and 0 is an absent `cwd`.
+leaflog_status leaflog_history_add_utf16(const struct leaflog_history *history,
+                                         const uint16_t *prompt,
+                                         size_t prompt_len,
+                                         const uint16_t *cwd,
+                                         size_t cwd_len,
+                                         struct leaflog_error **error);
+
+/// Stores at once what was added before, and waits for that.
+leaflog_status leaflog_history_flush(const struct leaflog_history *history,
+                                     struct leaflog_error **error);
+
+/// Stores what was added, ends the thread and lets go of the files. Everything but flush and close is CLOSED from then
+/// on; the handle is to be freed. Close before the process ends: what was added last may be lost otherwise.
+leaflog_status leaflog_history_close(const struct leaflog_history *history,
+                                     struct leaflog_error **error);
+
+/// The last `limit` prompts that are stored, at most 1,000, the newest first.
+leaflog_status leaflog_history_recent(const struct leaflog_history *history,
+                                      uint64_t limit,
+                                      struct leaflog_prompts **prompts,
+                                      struct leaflog_error **error);
+
+/// The last `limit` stored prompts, at most 1,000, that have for every word of the query a word that begins with it;
+/// the newest first. Nothing in a query is an operator; one without words finds nothing.
+leaflog_status leaflog_history_search(const struct leaflog_history *history,
+                                      struct leaflog_str query,
+                                      uint64_t limit,
+                                      struct leaflog_prompts **prompts,
+                                      struct leaflog_error **error);
+
+/// Closes and frees a history. NULL is nothing to free.
+leaflog_status leaflog_history_free(struct leaflog_history *history);
+
+/// How many prompts there are; 0 for a handle that is none.
+uint64_t leaflog_prompts_count(const struct leaflog_prompts *prompts);
+
+/// One of the prompts, counted from 0. LEAFLOG_STATUS_END, without an error, when there is none of that number.
+leaflog_status leaflog_prompts_get(const struct leaflog_prompts *prompts,
+                                   uint64_t at,
+                                   struct leaflog_prompt *prompt,
+                                   struct leaflog_error **error);
+
+/// The prompts as a JSON array of objects `{"id", "prompt", "created_at", "cwd"?}`.
+leaflog_status leaflog_prompts_json(const struct leaflog_prompts *prompts,
+                                    struct leaflog_string *out,
+                                    struct leaflog_error **error);
+
+/// Frees a list of prompts. NULL is nothing to free.
+leaflog_status leaflog_prompts_free(struct leaflog_prompts *prompts);
 
 /// A new session of the project at the path `cwd`. Its folder is made; nothing else is written before it
 /// starts: with the first assistant message, or `leaflog_session_ensure_on_disk()`.
