@@ -60,9 +60,11 @@ fi
 
 if have python3; then
     file=$(find "$work/agent/sessions" -name '*.jsonl')
-    python3 "$examples/session.py" "$prefix/lib/libleaflog.so" "$file" >"$work/python.out" || fail "examples/session.py"
+    python3 "$examples/session.py" "$prefix/lib/libleaflog.so" "$file" "$work/history.db" >"$work/python.out" || fail "examples/session.py"
     expect "$work/python.out" '^  message assistant \[rough\] "At noon."$'
     expect "$work/python.out" 'message user "And tomorrow?"$'
+    expect "$work/python.out" '^found: When is high water at the old pier? (/home/ada/tides)$'
+    [ "$(grep -c '^found' "$work/python.out")" = 1 ] || fail "examples/session.py: the search found more"
     expect "$work/python.out" 'ENTRY_NOT_FOUND: .*Entry nobody not found$'
     echo "ok: examples/session.py"
 else

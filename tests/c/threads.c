@@ -1,5 +1,5 @@
 /* Handles used from four threads, as documented: each thread its own session, one session that is only read by all,
- * one storage by all, sessions handed on; and one session by all at once, which is answered with BUSY. */
+ * one storage and one history by all, sessions handed on; and one session by all at once, which is answered with BUSY. */
 #include "check.h"
 
 #include <pthread.h>
@@ -16,6 +16,7 @@ struct shared {
     leaflog_error *failure;
     leaflog_storage *storage;
     leaflog_blobs *blobs;
+    leaflog_history *history;
     const char *agent;
 };
 
@@ -65,6 +66,17 @@ static void *work(void *data) {
         DONE(leaflog_string_free(&text));
         CHECK(strlen(leaflog_error_text(shared->failure)) > 0);
 
+        char prompt[32];
+        snprintf(prompt, sizeof prompt, "prompt %d of thread %d", round, work->number);
+        DONE(leaflog_history_add(shared->history, S(prompt), absent(), NULL));
+        if (round % 20 == 0) {
+            leaflog_prompts *prompts = NULL;
+            DONE(leaflog_history_flush(shared->history, NULL));
+            DONE(leaflog_history_search(shared->history, S(prompt), 5, &prompts, NULL));
+            CHECK(leaflog_prompts_count(prompts) > 0);
+            DONE(leaflog_prompts_free(prompts));
+        }
+
         /* All at once: done or refused, nothing in between. */
         leaflog_error *failure = NULL;
         int32_t status = leaflog_session_append_message(shared->fought_over, S(USER), &id, &failure);
@@ -100,6 +112,9 @@ int main(void) {
     OK(leaflog_blobs_open(S(dir), &shared.blobs, &error));
     CHECK(leaflog_session_open(absent(), NULL, &session, &shared.failure) == LEAFLOG_STATUS_INVALID_ARGUMENT);
 
+    char *database = in_dir("history.db");
+    OK(leaflog_history_open(S(database), &shared.history, &error));
+
     struct work works[THREADS];
     memset(works, 0, sizeof works);
     for (int at = 0; at < THREADS; at++) {
@@ -126,6 +141,14 @@ int main(void) {
     leaflog_error_free(shared.failure);
     leaflog_storage_free(shared.storage);
     leaflog_blobs_free(shared.blobs);
+    leaflog_prompts *prompts = NULL;
+    OK(leaflog_history_flush(shared.history, &error));
+    OK(leaflog_history_recent(shared.history, 1000, &prompts, &error));
+    CHECK(leaflog_prompts_count(prompts) == THREADS * ROUNDS);
+    leaflog_prompts_free(prompts);
+    OK(leaflog_history_close(shared.history, &error));
+    leaflog_history_free(shared.history);
+    free(database);
     free(agent);
     free(dir);
     return all_freed();

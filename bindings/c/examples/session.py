@@ -1,6 +1,6 @@
-"""The C interface from Python, with nothing but ctypes: open a session, print its tree, append.
+"""The C interface from Python, with nothing but ctypes: open a session, print its tree, append, search the prompts.
 
-    python3 session.py <libleaflog.so> <session file>
+    python3 session.py <libleaflog.so> <session file> <history.db>
 """
 
 import ctypes
@@ -38,6 +38,10 @@ class Entry(ctypes.Structure):
         ("len", c_uint64),
         ("is_superseded", c_int32),
     ]
+
+
+class Prompt(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("id", c_int64), ("created_at", c_int64), ("prompt", Str), ("cwd", Str)]
 
 
 OK, END, STORED = 0, 103, 0
@@ -91,7 +95,23 @@ def print_tree(leaflog, session):
     leaflog.lib.leaflog_entries_free(entries)
 
 
-def main(library, path):
+def search_history(leaflog, path, query):
+    history, prompts, prompt = c_void_p(), c_void_p(), Prompt(struct_size=ctypes.sizeof(Prompt))
+    leaflog("history_open", lend(path), byref(history))
+    leaflog("history_add", history, lend("When is high water at the old pier?"), lend("/home/ada/tides"))
+    leaflog("history_add", history, lend("And tomorrow?"), Str())
+    leaflog("history_flush", history)
+    leaflog("history_search", history, lend(query), c_uint64(10), byref(prompts))
+    at = 0
+    while leaflog("prompts_get", prompts, c_uint64(at), byref(prompt)) == OK:
+        print(f"found: {prompt.prompt} ({prompt.cwd})")
+        at += 1
+    leaflog.lib.leaflog_prompts_free(prompts)
+    leaflog("history_close", history)
+    leaflog.lib.leaflog_history_free(history)
+
+
+def main(library, path, history):
     leaflog = Leaflog(library)
     print("leaflog", leaflog.lib.leaflog_version().decode())
     session, new_id = c_void_p(), Id()
@@ -108,6 +128,7 @@ def main(library, path):
         print(error)
     leaflog("session_close", session)
     leaflog.lib.leaflog_session_free(session)
+    search_history(leaflog, history, "pier hi")
     assert leaflog.lib.leaflog_live_handles() == 0
 
 
