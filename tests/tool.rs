@@ -11,6 +11,8 @@ mod ends;
 #[cfg(feature = "history")]
 #[path = "tool/history.rs"]
 mod history;
+#[path = "tool/list.rs"]
+mod list;
 #[path = "tool/show.rs"]
 mod show;
 mod support;

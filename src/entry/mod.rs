@@ -19,3 +19,5 @@ pub(crate) use ids::SystemGenerator;
 pub use kind::{EntryKind, Role};
 pub(crate) use line::LineBuilder;
 pub use usage::Usage;
+
+pub(crate) use facts::take;
