@@ -66,6 +66,12 @@
 /// The time of an entry whose timestamp is no date.
 #define LEAFLOG_NO_TIME INT64_MIN
 
+/// A session that was asked for was found in the project, or the folder, that was given.
+#define LEAFLOG_SCOPE_LOCAL 0
+
+/// A session that was asked for was found elsewhere among the agent's sessions.
+#define LEAFLOG_SCOPE_GLOBAL 1
+
 /// The agent's folder.
 #define LEAFLOG_FOLDER_AGENT 0
 
@@ -213,6 +219,10 @@ typedef struct leaflog_error leaflog_error;
 /// A process must not open the database with two copies of SQLite: when one closes the file, the system takes away the
 /// locks of the other, and the database may be damaged.
 typedef struct leaflog_history leaflog_history;
+
+/// What was found: sessions, and what could not be read. It does not change, and any number of threads may read it at
+/// once. The caller frees it with `leaflog_listing_free()`.
+typedef struct leaflog_listing leaflog_listing;
 
 /// Prompts that were read. They do not change, and any number of threads may read them at once. The caller frees them
 /// with `leaflog_prompts_free()`.
@@ -403,9 +413,71 @@ typedef struct leaflog_options {
     const struct leaflog_variable *environment;
     /// How many variables there are.
     size_t environment_count;
+    /// Which terminal the program is on, as `leaflog_terminal_id()` names it; empty: on none; absent: the one of the
+    /// standard input or the environment.
+    struct leaflog_str terminal;
     /// How session folders of projects are named: LEAFLOG_DIRS_…
     int32_t dir_naming;
 } leaflog_options;
+
+/// Is told how many files of how many are done, and stops the listing by giving anything but 0. It is called on the
+/// thread that asked for the listing.
+typedef int32_t (*leaflog_progress)(void *data, uint64_t done, uint64_t all);
+
+/// How sessions are looked for, beside `leaflog_options`, which say where. Set all to 0 and `struct_size` to
+/// `sizeof(leaflog_find_options)`: 0 is the default of every field. A NULL pointer in place of the struct is all
+/// defaults.
+typedef struct leaflog_find_options {
+    /// `sizeof(leaflog_find_options)`.
+    size_t struct_size;
+    /// Paths: the folders that hold the session folders of projects; NULL: the one of the agent.
+    const struct leaflog_str *roots;
+    /// How many roots there are.
+    size_t root_count;
+    /// How many threads may read at once; 0: as many as the machine has, at most four. The functions of a storage of
+    /// the caller's own are called from several threads, unless this is 1.
+    uint32_t threads;
+    /// Is told how far a listing is; NULL: nobody is.
+    leaflog_progress progress;
+    /// Handed to `progress`.
+    void *progress_data;
+} leaflog_find_options;
+
+/// What is known of a session that was found. The texts are lent by the listing until it is freed. Of a session of
+/// `leaflog_recent()` and `leaflog_recent_of()`, which read the beginnings of files only, the path, the names and the
+/// time of the last change are known; the names are known of those only.
+typedef struct leaflog_session_info {
+    /// `sizeof(leaflog_session_info)`, set by the caller.
+    size_t struct_size;
+    /// The path of its file.
+    struct leaflog_str path;
+    /// Its id.
+    struct leaflog_str id;
+    /// The folder of its project; empty when the header has none.
+    struct leaflog_str cwd;
+    /// Its title, else the short summary of its last compaction; may be absent.
+    struct leaflog_str title;
+    /// What it was derived from, an id or a path, not to be resolved; may be absent.
+    struct leaflog_str parent_session;
+    /// The first text of a user, at most 64 KiB of it; empty when there is none.
+    struct leaflog_str first_message;
+    /// What to call it: one line, cut to 40 UTF-16 units.
+    struct leaflog_str name;
+    /// The same, not cut.
+    struct leaflog_str full_name;
+    /// How long before the listing it last changed, in words: `5m ago`.
+    struct leaflog_str time_ago;
+    /// When it began, in milliseconds since 1970; LEAFLOG_NO_TIME when the header does not say.
+    int64_t created_ms;
+    /// When the file last changed, in milliseconds since 1970.
+    int64_t modified_ms;
+    /// The bytes of the file; of another storage, its units.
+    uint64_t size;
+    /// Its messages, of every branch.
+    uint64_t message_count;
+    /// LEAFLOG_SCOPE_LOCAL or, from `leaflog_resolve()` and `leaflog_candidates()`, LEAFLOG_SCOPE_GLOBAL.
+    int32_t scope;
+} leaflog_session_info;
 
 /// A prompt of the history. The texts are lent by the list until it is freed.
 typedef struct leaflog_prompt {
@@ -464,7 +536,7 @@ typedef struct leaflog_usage {
 } leaflog_usage;
 
 /// A storage of the caller's own. Set all to 0, then `struct_size`, `version` and the functions; all but
-/// `release` are needed. Every function is handed `data` first.
+/// `release` and `list_dirs` are needed. Every function is handed `data` first.
 ///
 /// Those that give an `int32_t` give a `leaflog_status`, LEAFLOG_STATUS_OK when they did it;
 /// `leaflog_reply_fail()` can say more about a failure. Numbers from LEAFLOG_STATUS_INVALID_HANDLE on mean
@@ -537,6 +609,9 @@ typedef struct leaflog_storage_functions {
     int32_t (*writer_close)(void *data, void *writer, struct leaflog_reply *reply);
     /// Frees a writer, closed or not.
     void (*writer_free)(void *data, void *writer);
+    /// Gives the path of each folder in a folder with one `leaflog_reply_add()`, hidden ones and links left out. May be
+    /// NULL: then `leaflog_list_all()` finds what is in the roots themselves.
+    int32_t (*list_dirs)(void *data, struct leaflog_str dir, struct leaflog_reply *reply);
 } leaflog_storage_functions;
 
 /// A NUL-terminated string as a leaflog_str; NULL is an absent one.
@@ -961,6 +1036,148 @@ int32_t leaflog_error_os_errno(const struct leaflog_error *error);
 /// Frees an error. NULL is nothing to free.
 leaflog_status leaflog_error_free(struct leaflog_error *error);
 
+/// The sessions of the project at the path `cwd`, the newest first: those in its default folders, or in
+/// `options->session_dir`. A folder that is not there holds none.
+leaflog_status leaflog_list(const struct leaflog_options *options,
+                            const struct leaflog_find_options *find_options,
+                            struct leaflog_str cwd,
+                            struct leaflog_listing **listing,
+                            struct leaflog_error **error);
+
+/// The sessions of all projects, those of sub-agents too, the newest first.
+leaflog_status leaflog_list_all(const struct leaflog_options *options,
+                                const struct leaflog_find_options *find_options,
+                                struct leaflog_listing **listing,
+                                struct leaflog_error **error);
+
+/// The latest sessions in the folder at the path `dir`, at most `limit`, the newest first. Only the beginnings of
+/// files are read.
+leaflog_status leaflog_recent(const struct leaflog_options *options,
+                              const struct leaflog_find_options *find_options,
+                              struct leaflog_str dir,
+                              uint64_t limit,
+                              struct leaflog_listing **listing,
+                              struct leaflog_error **error);
+
+/// The latest sessions of the project at the path `cwd`, as `leaflog_recent()` tells them of a folder.
+leaflog_status leaflog_recent_of(const struct leaflog_options *options,
+                                 const struct leaflog_find_options *find_options,
+                                 struct leaflog_str cwd,
+                                 uint64_t limit,
+                                 struct leaflog_listing **listing,
+                                 struct leaflog_error **error);
+
+/// The path of the newest session in the folder at the path `dir`; absent when there is none.
+leaflog_status leaflog_most_recent(const struct leaflog_options *options,
+                                   const struct leaflog_find_options *find_options,
+                                   struct leaflog_str dir,
+                                   struct leaflog_string *out,
+                                   struct leaflog_error **error);
+
+/// The path of the newest session of the project at the path `cwd`; absent when there is none.
+leaflog_status leaflog_most_recent_of(const struct leaflog_options *options,
+                                      const struct leaflog_find_options *find_options,
+                                      struct leaflog_str cwd,
+                                      struct leaflog_string *out,
+                                      struct leaflog_error **error);
+
+/// The path of the newest session of all projects; absent when there is none.
+leaflog_status leaflog_newest(const struct leaflog_options *options,
+                              const struct leaflog_find_options *find_options,
+                              struct leaflog_string *out,
+                              struct leaflog_error **error);
+
+/// The session that `arg` means, by the beginning of its id, of its file's name, or of what follows the last `_` of
+/// that: a listing of one or none. The newest of the project at the path `cwd`, else the newest of all projects; with
+/// `options->session_dir` only of that folder.
+leaflog_status leaflog_resolve(const struct leaflog_options *options,
+                               const struct leaflog_find_options *find_options,
+                               struct leaflog_str arg,
+                               struct leaflog_str cwd,
+                               struct leaflog_listing **listing,
+                               struct leaflog_error **error);
+
+/// All sessions that `leaflog_resolve()` could mean, the newest first.
+leaflog_status leaflog_candidates(const struct leaflog_options *options,
+                                  const struct leaflog_find_options *find_options,
+                                  struct leaflog_str arg,
+                                  struct leaflog_str cwd,
+                                  struct leaflog_listing **listing,
+                                  struct leaflog_error **error);
+
+/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_resolve()`, the newest first: one
+/// after another, a NUL after each.
+leaflog_status leaflog_by_prefix(const struct leaflog_options *options,
+                                 const struct leaflog_find_options *find_options,
+                                 struct leaflog_str prefix,
+                                 struct leaflog_string *out,
+                                 struct leaflog_error **error);
+
+/// The texts of the users and assistants of the session at `path`, of every branch, joined by spaces: what a person
+/// searches in.
+leaflog_status leaflog_all_messages_text(const struct leaflog_options *options,
+                                         const struct leaflog_find_options *find_options,
+                                         struct leaflog_str path,
+                                         struct leaflog_string *out,
+                                         struct leaflog_error **error);
+
+/// Whether a session whose header names the folder `header_cwd`, which may be absent, is shown for the project at
+/// the path `cwd`.
+leaflog_status leaflog_shows(struct leaflog_str cwd,
+                             struct leaflog_str header_cwd,
+                             bool *shows,
+                             struct leaflog_error **error);
+
+/// What a listing would say of a session that is in memory: a listing of one, or of none when the bytes have no
+/// header. `modified_ms` is in milliseconds since 1970.
+leaflog_status leaflog_info_of_bytes(struct leaflog_str path,
+                                     int64_t modified_ms,
+                                     struct leaflog_str bytes,
+                                     struct leaflog_listing **listing,
+                                     struct leaflog_error **error);
+
+/// What `leaflog_recent()` would say of a session with these first bytes: a listing of one, or of none when they have
+/// no header. `modified_ms` is in milliseconds since 1970.
+leaflog_status leaflog_recent_of_prefix(struct leaflog_str path,
+                                        int64_t modified_ms,
+                                        struct leaflog_str prefix,
+                                        struct leaflog_listing **listing,
+                                        struct leaflog_error **error);
+
+/// How many sessions a listing has; 0 for a handle that is none.
+uint64_t leaflog_listing_count(const struct leaflog_listing *listing);
+
+/// How many files and folders could not be read, or are no session; 0 for a handle that is none.
+uint64_t leaflog_listing_problem_count(const struct leaflog_listing *listing);
+
+/// Whether the listing was stopped: it has what was found until then.
+bool leaflog_listing_is_cancelled(const struct leaflog_listing *listing);
+
+/// What is known of a session of the listing, counted from 0. LEAFLOG_STATUS_END, without an error, when there is none
+/// of that number.
+leaflog_status leaflog_listing_session(const struct leaflog_listing *listing,
+                                       uint64_t at,
+                                       struct leaflog_session_info *info,
+                                       struct leaflog_error **error);
+
+/// Whether `prefix` means a session of the listing, as in `leaflog_resolve()`. LEAFLOG_STATUS_END when there is none of
+/// that number; never for those of `leaflog_recent()`, whose ids are not known.
+leaflog_status leaflog_listing_is_meant(const struct leaflog_listing *listing,
+                                        uint64_t at,
+                                        struct leaflog_str prefix,
+                                        bool *is_meant,
+                                        struct leaflog_error **error);
+
+/// One of the files and folders that could not be read, as an error that the caller frees. LEAFLOG_STATUS_END when
+/// there is none of that number.
+leaflog_status leaflog_listing_problem(const struct leaflog_listing *listing,
+                                       uint64_t at,
+                                       struct leaflog_error **problem,
+                                       struct leaflog_error **error);
+
+/// Frees a listing. NULL is nothing to free.
+leaflog_status leaflog_listing_free(struct leaflog_listing *listing);
+
 /// The path of one of the agent's folders, LEAFLOG_FOLDER_…, as options and environment name it. It need not exist.
 leaflog_status leaflog_folder(const struct leaflog_options *options,
                               int32_t which,
@@ -1081,6 +1298,13 @@ leaflog_status leaflog_session_open(struct leaflog_str path,
                                     const struct leaflog_options *options,
                                     struct leaflog_session **session,
                                     struct leaflog_error **error);
+
+/// Goes on with the session that was worked on last in the project at the path `cwd`: the one that this terminal had,
+/// else the newest of the project. Without one, a new session.
+leaflog_status leaflog_session_continue_recent(struct leaflog_str cwd,
+                                               const struct leaflog_options *options,
+                                               struct leaflog_session **session,
+                                               struct leaflog_error **error);
 
 /// A session of the project at the path `cwd` that is kept nowhere.
 leaflog_status leaflog_session_in_memory(struct leaflog_str cwd,
@@ -1215,6 +1439,11 @@ leaflog_status leaflog_state_session_id(const struct leaflog_state *state,
 
 /// Frees a state. NULL is nothing to free.
 leaflog_status leaflog_state_free(struct leaflog_state *state);
+
+/// The id of the terminal that options and environment name: a plain name, such as `pts-3`; absent when it is none.
+leaflog_status leaflog_terminal_id(const struct leaflog_options *options,
+                                   struct leaflog_string *out,
+                                   struct leaflog_error **error);
 
 /// The id of the session.
 leaflog_status leaflog_session_id(const struct leaflog_session *session,
@@ -1384,6 +1613,13 @@ leaflog_status leaflog_storage_list_files(const struct leaflog_storage *storage,
                                           struct leaflog_str pattern,
                                           struct leaflog_string *out,
                                           struct leaflog_error **error);
+
+/// The paths of the folders in a folder, hidden ones and links left out: one after another, a NUL after each. A storage
+/// need not know of folders.
+leaflog_status leaflog_storage_list_dirs(const struct leaflog_storage *storage,
+                                         struct leaflog_str dir,
+                                         struct leaflog_string *out,
+                                         struct leaflog_error **error);
 
 /// Puts a file in another's place. For files a missing one is no error: somebody else was faster.
 leaflog_status leaflog_storage_rename(const struct leaflog_storage *storage,

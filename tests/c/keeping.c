@@ -175,7 +175,8 @@ static int32_t own_list_files(void *data, leaflog_str dir, leaflog_str pattern, 
     struct shelf *shelf = (struct shelf *)data;
     for (int at = 0; at < FILES; at++) {
         const char *path = shelf->files[at].path;
-        if (shelf->files[at].text == NULL || strncmp(path, dir.data, dir.len) != 0) {
+        if (shelf->files[at].text == NULL || strncmp(path, dir.data, dir.len) != 0 || path[dir.len] != '/' ||
+            strchr(path + dir.len + 1, '/') != NULL) {
             continue;
         }
         /* `*.ext` only: enough for here. */
@@ -185,6 +186,11 @@ static int32_t own_list_files(void *data, leaflog_str dir, leaflog_str pattern, 
         }
     }
     return LEAFLOG_STATUS_OK;
+}
+static int32_t own_list_dirs(void *data, leaflog_str dir, leaflog_reply *reply) {
+    (void)data;
+    /* It knows of one folder. */
+    return is(dir, "/shelf") ? leaflog_reply_add(reply, S("/shelf/sessions")) : LEAFLOG_STATUS_OK;
 }
 static int32_t own_rename(void *data, leaflog_str from, leaflog_str to, leaflog_reply *reply) {
     struct shelf *shelf = (struct shelf *)data;
@@ -263,6 +269,7 @@ static leaflog_storage_functions functions_of(struct shelf *shelf) {
     functions.writer_fsync = own_writer_done;
     functions.writer_close = own_writer_done;
     functions.writer_free = own_writer_free;
+    functions.list_dirs = own_list_dirs;
     return functions;
 }
 
@@ -289,6 +296,18 @@ static void own_storage(const char *agent) {
     options.session_dir = S("/shelf/sessions");
     options.storage = storage;
     drives(&options, "/shelf/sessions/");
+    leaflog_str roots[1];
+    roots[0] = S("/shelf");
+    leaflog_find_options find;
+    memset(&find, 0, sizeof find);
+    find.struct_size = sizeof find;
+    find.roots = roots;
+    find.root_count = 1;
+    find.threads = 1;
+    leaflog_listing *listing = NULL;
+    OK(leaflog_list_all(&options, &find, &listing, &error));
+    CHECK(leaflog_listing_count(listing) == 1);
+    leaflog_listing_free(listing);
     /* A reply is gone when the function has returned. */
     CHECK(leaflog_reply_add(shelf.kept, S("late")) == LEAFLOG_STATUS_INVALID_HANDLE);
     CHECK(leaflog_reply_fail(shelf.kept, S("late"), 1) == LEAFLOG_STATUS_INVALID_HANDLE);

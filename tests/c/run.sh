@@ -18,7 +18,7 @@ mkdir -p "$work"
 cc=${CC:-cc}
 cxx=${CXX:-c++}
 strict="-Wall -Wextra -Werror -pedantic -g"
-programs="session reading keeping history misuse threads"
+programs="session reading keeping finding history misuse threads"
 system_libs="-lpthread -lm -ldl -lgcc_s"
 
 have() { command -v "$1" >/dev/null 2>&1; }

@@ -3,13 +3,13 @@
 use crate::abi::{self, leaflog_str, path_bytes, read_sized};
 use crate::error::{Failure, guard};
 use crate::status::{core_code, leaflog_status};
+use crate::storage::from_ms;
 use crate::table::{self, Opaque};
 use leaflog_core::{Error, ErrorCode, Result, SessionStorage, SessionStorageWriter, StorageStat, WriterMode};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The version of `leaflog_storage_functions` that this header describes.
 pub const LEAFLOG_STORAGE_VERSION: u32 = 1;
@@ -34,7 +34,7 @@ pub(crate) struct Reply {
 }
 
 /// A storage of the caller's own. Set all to 0, then `struct_size`, `version` and the functions; all but
-/// `release` are needed. Every function is handed `data` first.
+/// `release` and `list_dirs` are needed. Every function is handed `data` first.
 ///
 /// Those that give an `int32_t` give a `leaflog_status`, LEAFLOG_STATUS_OK when they did it;
 /// `leaflog_reply_fail()` can say more about a failure. Numbers from LEAFLOG_STATUS_INVALID_HANDLE on mean
@@ -124,6 +124,9 @@ pub struct leaflog_storage_functions {
         Option<unsafe extern "C" fn(data: *mut c_void, writer: *mut c_void, reply: *mut leaflog_reply) -> i32>,
     /// Frees a writer, closed or not.
     pub writer_free: Option<unsafe extern "C" fn(data: *mut c_void, writer: *mut c_void)>,
+    /// Gives the path of each folder in a folder with one `leaflog_reply_add()`, hidden ones and links left out. May be
+    /// NULL: then `leaflog_list_all()` finds what is in the roots themselves.
+    pub list_dirs: Option<unsafe extern "C" fn(data: *mut c_void, dir: leaflog_str, reply: *mut leaflog_reply) -> i32>,
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and optional functions after it.
@@ -238,6 +241,12 @@ impl PathText {
     }
 }
 
+/// The pieces of a reply as paths; none when it failed.
+fn paths(reply: Result<Vec<Vec<u8>>>) -> Vec<PathBuf> {
+    let path = |piece: &Vec<u8>| leaflog_str::of(piece).path("path").ok().map(Path::to_owned);
+    reply.unwrap_or_default().iter().filter_map(path).collect()
+}
+
 fn lend(text: &str) -> leaflog_str {
     leaflog_str::of(text.as_bytes())
 }
@@ -300,15 +309,22 @@ impl SessionStorage for Storage {
         ask(path, "cannot look at the file", |reply| {
             call!(self.0, stat, text.lend(), &raw mut size, &raw mut modified_ms, reply)
         })?;
-        Ok(StorageStat { size, modified: time(modified_ms) })
+        Ok(StorageStat { size, modified: from_ms(modified_ms) })
     }
 
     fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
         let text = PathText::new(dir);
         let found =
             ask(dir, "cannot list the folder", |reply| call!(self.0, list_files, text.lend(), lend(pattern), reply));
-        let path = |piece: &Vec<u8>| leaflog_str::of(piece).path("path").ok().map(Path::to_owned);
-        found.unwrap_or_default().iter().filter_map(path).collect()
+        paths(found)
+    }
+
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        if self.0.table.list_dirs.is_none() {
+            return Vec::new();
+        }
+        let text = PathText::new(dir);
+        paths(ask(dir, "cannot list the folder", |reply| call!(self.0, list_dirs, text.lend(), reply)))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -339,13 +355,6 @@ impl SessionStorage for Storage {
             error: None,
         }))
     }
-}
-
-/// A moment so many milliseconds from 1970.
-fn time(ms: i64) -> SystemTime {
-    let far = Duration::from_millis(ms.unsigned_abs());
-    let time = if ms < 0 { UNIX_EPOCH.checked_sub(far) } else { UNIX_EPOCH.checked_add(far) };
-    time.unwrap_or(UNIX_EPOCH)
 }
 
 /// A writer of the caller's.

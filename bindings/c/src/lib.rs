@@ -22,6 +22,7 @@ mod callbacks;
 mod context;
 mod entries;
 mod error;
+mod finding;
 mod folders;
 mod history;
 mod life;

@@ -55,6 +55,18 @@ pub extern "C" fn leaflog_session_open(
     make(session, error, || Ok(manager_options(options)?.open(path.path("path")?)?))
 }
 
+/// Goes on with the session that was worked on last in the project at the path `cwd`: the one that this terminal had,
+/// else the newest of the project. Without one, a new session.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_session_continue_recent(
+    cwd: leaflog_str,
+    options: *const leaflog_options,
+    session: *mut *mut leaflog_session,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    make(session, error, || Ok(manager_options(options)?.continue_recent(cwd.path("cwd")?)?))
+}
+
 /// A session of the project at the path `cwd` that is kept nowhere.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_session_in_memory(

@@ -1,7 +1,8 @@
 //! Option structs.
 
-use crate::abi::{self, leaflog_str, os_text, read_optional, slice};
-use crate::error::Failure;
+use crate::abi::{self, Out, leaflog_str, leaflog_string, os_text, read_optional, slice};
+use crate::error::{Failure, guard, leaflog_error};
+use crate::status::leaflog_status;
 use crate::storage::{Storage, leaflog_storage};
 use crate::table;
 use leaflog_core::{DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, ViewOptions};
@@ -73,6 +74,9 @@ pub struct leaflog_options {
     pub environment: *const leaflog_variable,
     /// How many variables there are.
     pub environment_count: usize,
+    /// Which terminal the program is on, as `leaflog_terminal_id()` names it; empty: on none; absent: the one of the
+    /// standard input or the environment.
+    pub terminal: leaflog_str,
     /// How session folders of projects are named: LEAFLOG_DIRS_…
     pub dir_naming: i32,
 }
@@ -134,9 +138,7 @@ pub(crate) fn manager_options(options: *const leaflog_options) -> Result<Manager
     if let Some(name) = options.config_dir_name.optional_path("options.config_dir_name")? {
         made = made.config_dir_name(name);
     }
-    if let Some(variables) = slice(options.environment, options.environment_count, "options.environment")? {
-        made = made.environment(environment(variables)?);
-    }
+    made = made.environment(environment(&options)?);
     made = made.dir_naming(match options.dir_naming {
         LEAFLOG_DIRS_ABSOLUTE => DirNaming::Absolute,
         LEAFLOG_DIRS_HOME_RELATIVE => DirNaming::HomeRelative,
@@ -168,13 +170,41 @@ pub(crate) fn manager_options(options: *const leaflog_options) -> Result<Manager
     Ok(made)
 }
 
-fn environment(variables: &[leaflog_variable]) -> Result<Environment, Failure> {
+fn environment(options: &leaflog_options) -> Result<Environment, Failure> {
     let text = |text: leaflog_str| text.bytes("options.environment").map(os_text);
-    let variables: Vec<(OsString, OsString)> = variables
-        .iter()
-        .map(|variable| Ok((text(variable.name)?, text(variable.value)?)))
-        .collect::<Result<_, Failure>>()?;
-    Ok(Environment::from_vars(variables))
+    let environment = match slice(options.environment, options.environment_count, "options.environment")? {
+        None => Environment::process(),
+        Some(variables) => {
+            let variables: Vec<(OsString, OsString)> = variables
+                .iter()
+                .map(|variable| Ok((text(variable.name)?, text(variable.value)?)))
+                .collect::<Result<_, Failure>>()?;
+            Environment::from_vars(variables)
+        }
+    };
+    let terminal = options.terminal.optional_text("options.terminal")?;
+    Ok(match terminal {
+        None => environment,
+        Some(id) => environment.terminal(Some(id).filter(|id| !id.is_empty())),
+    })
+}
+
+/// The id of the terminal that options and environment name: a plain name, such as `pts-3`; absent when it is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_terminal_id(
+    options: *const leaflog_options,
+    out: *mut leaflog_string,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    guard(error, || {
+        let out = Out::new(out, "out")?;
+        let environment = match read_optional(options, "options")? {
+            None => Environment::process(),
+            Some(options) => environment(&options)?,
+        };
+        out.put(leaflog_string::optional(environment.terminal_id()));
+        Ok(())
+    })
 }
 
 /// The core's view options of a caller's.

@@ -8,7 +8,7 @@ use crate::status::leaflog_status;
 use crate::table::{self, Opaque};
 use leaflog_core::{FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, WriterMode};
 use std::sync::{Arc, Mutex};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A place that keeps sessions under paths. Any number of threads may use one at once. Sessions that were
 /// made with it keep it; the caller frees the handle with `leaflog_storage_free()`.
@@ -97,6 +97,21 @@ pub extern "C" fn leaflog_storage_free(storage: *mut leaflog_storage) -> leaflog
     table::free(storage.cast_const())
 }
 
+/// Milliseconds since 1970.
+pub(crate) fn to_ms(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
+    }
+}
+
+/// The moment so many milliseconds after 1970.
+pub(crate) fn from_ms(ms: i64) -> SystemTime {
+    let far = Duration::from_millis(ms.unsigned_abs());
+    let time = if ms < 0 { UNIX_EPOCH.checked_sub(far) } else { UNIX_EPOCH.checked_add(far) };
+    time.unwrap_or(UNIX_EPOCH)
+}
+
 /// Uses a storage.
 fn with(
     storage: *const leaflog_storage,
@@ -181,10 +196,7 @@ pub extern "C" fn leaflog_storage_stat(
         let (size, modified) = (Out::optional(size, "size")?, Out::optional(modified_ms, "modified_ms")?);
         let stat = storage.stat(path.path("path")?)?;
         size.put(stat.size);
-        modified.put(match stat.modified.duration_since(UNIX_EPOCH) {
-            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
-            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |ms| -ms),
-        });
+        modified.put(to_ms(stat.modified));
         Ok(())
     })
 }
@@ -202,6 +214,22 @@ pub extern "C" fn leaflog_storage_list_files(
     with(storage, error, |storage| {
         let out = Out::new(out, "out")?;
         out.put(path_list(&storage.list_files(dir.path("dir")?, pattern.text("pattern")?)));
+        Ok(())
+    })
+}
+
+/// The paths of the folders in a folder, hidden ones and links left out: one after another, a NUL after each. A storage
+/// need not know of folders.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_storage_list_dirs(
+    storage: *const leaflog_storage,
+    dir: leaflog_str,
+    out: *mut leaflog_string,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    with(storage, error, |storage| {
+        let out = Out::new(out, "out")?;
+        out.put(path_list(&storage.list_dirs(dir.path("dir")?)));
         Ok(())
     })
 }
