@@ -48,6 +48,12 @@ expect "$work/tour.out" 'At 12:04.*Thank you'
 readelf -d "$work/tour" | grep -q "NEEDED.*libleaflog.so.$abi" || fail "the program does not ask for libleaflog.so.$abi"
 echo "ok: examples/tour.c, with cc and pkg-config alone"
 
+# The static library, with what leaflog.pc says it needs.
+private=$(sed -n 's/^Libs.private: //p' "$prefix/lib/pkgconfig/leaflog.pc")
+$cc "$examples/tour.c" -I"$prefix/include" "$prefix/lib/libleaflog.a" $private -o "$work/tour-static"
+LD_LIBRARY_PATH="" "$work/tour-static" "$work/agent-static" >/dev/null || fail "examples/tour.c with the static library"
+echo "ok: the same with the static library"
+
 if have "$cxx"; then
     $cxx -std=c++17 -Wall -Wextra -Werror -pedantic "$examples/raii.cpp" $flags -o "$work/raii"
     "$work/raii" >"$work/raii.out" || fail "examples/raii.cpp"
@@ -85,7 +91,7 @@ END
     cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/cmake.out" 2>&1 &&
         cmake --build "$work/cmake/build" >>"$work/cmake.out" 2>&1 || { cat "$work/cmake.out" >&2; fail "CMake"; }
     "$work/cmake/build/tour" "$work/agent-cmake" >/dev/null || fail "examples/tour.c, by CMake"
-    LD_LIBRARY_PATH="" "$work/cmake/build/tour_static" "$work/agent-static" >/dev/null || fail "the static library, by CMake"
+    LD_LIBRARY_PATH="" "$work/cmake/build/tour_static" "$work/agent-cmake-static" >/dev/null || fail "the static library, by CMake"
     echo "ok: examples/tour.c, by find_package(leaflog)"
 else
     skip "CMake (a package cmake)"

@@ -94,5 +94,15 @@ int main(int argc, char **argv) {
     must(leaflog_session_close(session, &error), error);
     leaflog_session_free(session);
     leaflog_string_free(&path);
+
+    /* List the project's sessions. */
+    leaflog_listing *listing = NULL;
+    leaflog_session_info info = {.struct_size = sizeof info};
+    must(leaflog_list(&options, NULL, leaflog_cstr("/home/ada/tides"), &listing, &error), error);
+    for (uint64_t at = 0; leaflog_listing_session(listing, at, &info, NULL) == LEAFLOG_STATUS_OK; at++) {
+        printf("%s: %u messages, %s: %s\n", info.id.data, (unsigned)info.message_count, info.time_ago.data,
+               info.first_message.data);
+    }
+    leaflog_listing_free(listing);
     return leaflog_live_handles() == 0 ? 0 : 1;
 }

@@ -163,3 +163,58 @@ pub extern "C" fn leaflog_error_os_errno(error: *const leaflog_error) -> i32 {
 pub extern "C" fn leaflog_error_free(error: *mut leaflog_error) -> leaflog_status {
     table::free(error.cast_const())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{guard, leaflog_error_free, leaflog_error_message, leaflog_error_status};
+    use crate::error::Failure;
+    use crate::session::{Session, lock};
+    use crate::status::leaflog_status;
+    use std::ffi::CStr;
+    use std::ptr;
+    use std::sync::Mutex;
+
+    fn message(error: *const super::leaflog_error) -> String {
+        // SAFETY: the error is alive.
+        unsafe { CStr::from_ptr(leaflog_error_message(error)) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_status() {
+        std::panic::set_hook(Box::new(|_| {}));
+        let mut error = ptr::null_mut();
+        let status = guard(&raw mut error, || panic!("left\0{}", 7));
+        assert_eq!(status, leaflog_status::Panic);
+        assert_eq!(leaflog_error_status(error), leaflog_status::Panic);
+        // A NUL cannot stand in a C string.
+        assert_eq!(message(error), "a bug of the library: left 7");
+        assert_eq!(leaflog_error_free(error), leaflog_status::Ok);
+        assert_eq!(guard(ptr::null_mut(), || std::panic::panic_any(7)), leaflog_status::Panic);
+    }
+
+    #[test]
+    fn what_a_panic_left_half_done_is_not_used_again() {
+        std::panic::set_hook(Box::new(|_| {}));
+        let session = Session::from(leaflog_core::SessionManager::in_memory("/work").unwrap());
+        assert_eq!(guard(ptr::null_mut(), || session.work(|_| panic!())), leaflog_status::Panic);
+        assert_eq!(guard(ptr::null_mut(), || session.work(|_| Ok(()))), leaflog_status::Panic);
+        assert_eq!(guard(ptr::null_mut(), || session.read(|_| Ok(()))), leaflog_status::Panic);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_lock() {
+        let mutex = Mutex::new(1);
+        let held = lock(&mutex, "thing").unwrap();
+        let Err(failure) = lock(&mutex, "thing") else { panic!("taken twice") };
+        assert_eq!(guard(ptr::null_mut(), || Err(failure)), leaflog_status::Busy);
+        drop(held);
+        assert_eq!(*lock(&mutex, "thing").unwrap(), 1);
+    }
+
+    #[test]
+    fn the_end_of_an_iterator_makes_no_error() {
+        let mut error = ptr::null_mut();
+        assert_eq!(guard(&raw mut error, || Err(Failure::end())), leaflog_status::End);
+        assert!(error.is_null());
+    }
+}

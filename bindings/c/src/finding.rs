@@ -483,10 +483,10 @@ pub extern "C" fn leaflog_listing_session(
         let out = OutSized::new(info, "info")?;
         let found: Arc<Found> = table::get(listing)?;
         let session = self::at(&found.sessions, at)?;
-        let [path, id, cwd, title, parent_session, first_message, name, full_name, time_ago] =
-            session.texts.each_ref().map(|text| {
-                text.as_ref().map_or(leaflog_str::ABSENT, |text| leaflog_str::of(&text[..text.len() - 1]))
-            });
+        let [path, id, cwd, title, parent_session, first_message, name, full_name, time_ago] = session
+            .texts
+            .each_ref()
+            .map(|text| text.as_ref().map_or(leaflog_str::ABSENT, |text| leaflog_str::of(&text[..text.len() - 1])));
         let info = session.info.as_ref();
         out.put(&leaflog_session_info {
             struct_size: 0,

@@ -277,9 +277,7 @@ pub extern "C" fn leaflog_prompts_json(
         let out = Out::new(out, "out")?;
         let prompts: Arc<Prompts> = table::get(prompts)?;
         let json = serde_json::to_string(&prompts.entries);
-        out.put(leaflog_string::new(
-            json.map_err(|error| Failure::new(leaflog_status::Other, error.to_string()))?,
-        ));
+        out.put(leaflog_string::new(json.map_err(|error| Failure::new(leaflog_status::Other, error.to_string()))?));
         Ok(())
     })
 }
