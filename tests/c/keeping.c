@@ -93,6 +93,8 @@ struct shelf {
     int32_t fails;     /* the status of writer_write_line */
     int os_errno;      /* with it */
     leaflog_reply *kept;
+    leaflog_session *frees; /* what writer_write_line frees, in the middle of a call with it */
+    size_t live;            /* handles when release was called */
 };
 
 static int find(struct shelf *shelf, leaflog_str path) {
@@ -130,7 +132,10 @@ static int put(struct shelf *shelf, leaflog_str path, leaflog_str text, bool app
 }
 
 static void own_release(void *data) {
-    ((struct shelf *)data)->released++;
+    struct shelf *shelf = (struct shelf *)data;
+    shelf->released++;
+    /* The library can be called from here. */
+    shelf->live = leaflog_live_handles();
 }
 static int32_t own_ensure_dir(void *data, leaflog_str dir, leaflog_reply *reply) {
     (void)data, (void)dir, (void)reply;
@@ -231,6 +236,12 @@ static int32_t own_open_writer(void *data, leaflog_str path, int32_t mode, void 
 }
 static int32_t own_write_line(void *data, void *writer, leaflog_str line, leaflog_reply *reply) {
     struct shelf *shelf = (struct shelf *)data;
+    if (shelf->frees != NULL) {
+        CHECK(leaflog_session_flush(shelf->frees, NULL) == LEAFLOG_STATUS_BUSY);
+        CHECK(leaflog_session_free(shelf->frees) == LEAFLOG_STATUS_OK);
+        CHECK(leaflog_session_free(shelf->frees) == LEAFLOG_STATUS_INVALID_HANDLE);
+        shelf->frees = NULL;
+    }
     if (shelf->fails != LEAFLOG_STATUS_OK) {
         CHECK(leaflog_reply_fail(reply, S("the shelf is full"), shelf->os_errno) == LEAFLOG_STATUS_OK);
         return shelf->fails;
@@ -341,8 +352,11 @@ static void own_storage(const char *agent) {
     CHECK(leaflog_storage_free(storage) == LEAFLOG_STATUS_OK);
     CHECK(shelf.released == 0);
     OK(leaflog_session_append_message(session, S(ASSISTANT), NULL, &error));
-    leaflog_session_free(session);
-    CHECK(shelf.released == 1 && shelf.writers == 0);
+    /* Freed in the middle of a call, it lives until the call returns. */
+    shelf.frees = session;
+    OK(leaflog_session_append_message(session, S(ASSISTANT), NULL, &error));
+    FAILS(LEAFLOG_STATUS_INVALID_HANDLE, leaflog_session_append_message(session, S(ASSISTANT), NULL, &error));
+    CHECK(shelf.released == 1 && shelf.writers == 0 && shelf.live == 0);
     for (int at = 0; at < FILES; at++) {
         free(shelf.files[at].text);
     }

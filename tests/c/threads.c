@@ -17,6 +17,7 @@ struct shared {
     leaflog_storage *storage;
     leaflog_blobs *blobs;
     leaflog_history *history;
+    leaflog_session *const *victims;
     const char *agent;
 };
 
@@ -25,7 +26,7 @@ struct work {
     const struct shared *shared;
     int number;
     leaflog_session *own;
-    unsigned appended, busy;
+    unsigned appended, busy, freed;
 };
 
 /* `error` of check.h is for one thread. */
@@ -77,6 +78,14 @@ static void *work(void *data) {
             DONE(leaflog_prompts_free(prompts));
         }
 
+        /* Freed by all at once, and used meanwhile: one frees it. */
+        uint64_t count = 0;
+        int32_t used = leaflog_session_entry_count(shared->victims[round], &count, NULL);
+        CHECK(used == LEAFLOG_STATUS_OK || used == LEAFLOG_STATUS_BUSY || used == LEAFLOG_STATUS_INVALID_HANDLE);
+        int32_t freed = leaflog_session_free(shared->victims[round]);
+        CHECK(freed == LEAFLOG_STATUS_OK || freed == LEAFLOG_STATUS_INVALID_HANDLE);
+        work->freed += freed == LEAFLOG_STATUS_OK;
+
         /* All at once: done or refused, nothing in between. */
         leaflog_error *failure = NULL;
         int32_t status = leaflog_session_append_message(shared->fought_over, S(USER), &id, &failure);
@@ -115,6 +124,12 @@ int main(void) {
     char *database = in_dir("history.db");
     OK(leaflog_history_open(S(database), &shared.history, &error));
 
+    leaflog_session *victims[ROUNDS];
+    for (int at = 0; at < ROUNDS; at++) {
+        OK(leaflog_session_in_memory(S("/work"), NULL, &victims[at], &error));
+    }
+    shared.victims = victims;
+
     struct work works[THREADS];
     memset(works, 0, sizeof works);
     for (int at = 0; at < THREADS; at++) {
@@ -122,11 +137,12 @@ int main(void) {
         works[at].number = at;
         CHECK(pthread_create(&works[at].thread, NULL, work, &works[at]) == 0);
     }
-    unsigned appended = 0, busy = 0;
+    unsigned appended = 0, busy = 0, freed = 0;
     for (int at = 0; at < THREADS; at++) {
         CHECK(pthread_join(works[at].thread, NULL) == 0);
         appended += works[at].appended;
         busy += works[at].busy;
+        freed += works[at].freed;
         /* Handed on: this thread goes on with what that one made. */
         CHECK(count_of(works[at].own) == ROUNDS);
         OK(leaflog_session_append_message(works[at].own, S(USER), NULL, &error));
@@ -134,6 +150,7 @@ int main(void) {
         leaflog_session_free(works[at].own);
     }
     CHECK(appended + busy == THREADS * ROUNDS);
+    CHECK(freed == ROUNDS);
     CHECK(count_of(shared.fought_over) == 3 + appended);
     leaflog_session_free(shared.fought_over);
     leaflog_session_free(shared.read_only);

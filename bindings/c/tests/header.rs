@@ -1,11 +1,12 @@
 //! include/leaflog.h is what the source says. `make header` writes it.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// The header of the source as it is.
-fn generate() -> String {
+fn generate() -> Result<String, Box<dyn Error>> {
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut config = cbindgen::Config::from_file(crate_dir.join("cbindgen.toml")).unwrap();
+    let mut config = cbindgen::Config::from_file(crate_dir.join("cbindgen.toml"))?;
     let [major, minor, patch] =
         [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH")];
     config.header = Some(
@@ -26,10 +27,10 @@ fn generate() -> String {
     (LEAFLOG_VERSION_MAJOR * 1000000 + LEAFLOG_VERSION_MINOR * 1000 + LEAFLOG_VERSION_PATCH)"
     ));
     let mut header = Vec::new();
-    cbindgen::Builder::new().with_crate(crate_dir).with_config(config).generate().unwrap().write(&mut header);
-    let header = String::from_utf8(header).unwrap();
+    cbindgen::Builder::new().with_crate(crate_dir).with_config(config).generate()?.write(&mut header);
+    let header = String::from_utf8(header)?;
     // After the types, inside of `extern "C"` and the include guard.
-    let (types, functions) = header.split_once("#ifdef __cplusplus\nextern \"C\" {").unwrap();
+    let (types, functions) = header.split_once("#ifdef __cplusplus\nextern \"C\" {").ok_or("no functions")?;
     let cstr = "/// A NUL-terminated string as a leaflog_str; NULL is an absent one.
 static inline leaflog_str leaflog_cstr(const char *text) {
     leaflog_str str;
@@ -38,7 +39,7 @@ static inline leaflog_str leaflog_cstr(const char *text) {
     return str;
 }
 ";
-    format!("{types}{cstr}\n#ifdef __cplusplus\nextern \"C\" {{{functions}")
+    Ok(format!("{types}{cstr}\n#ifdef __cplusplus\nextern \"C\" {{{functions}"))
 }
 
 fn path() -> PathBuf {
@@ -47,7 +48,7 @@ fn path() -> PathBuf {
 
 #[test]
 fn the_header_is_that_of_the_source() {
-    let generated = generate();
+    let generated = generate().unwrap();
     if std::env::var_os("LEAFLOG_WRITE_HEADER").is_some() {
         std::fs::write(path(), &generated).unwrap();
     }
