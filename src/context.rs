@@ -76,6 +76,14 @@ impl SessionContext {
         })
     }
 
+    /// One of the messages, counted from 0.
+    #[must_use]
+    pub fn message(&self, at: usize) -> Option<Json<'_>> {
+        let end = *self.ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(Json::new(&self.text[start..end]))
+    }
+
     /// The data of the last mode, when it had any.
     #[must_use]
     pub fn mode_data(&self) -> Option<Json<'_>> {
@@ -86,9 +94,19 @@ impl SessionContext {
     /// spelling; bytes that are not UTF-8 become U+FFFD.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = Vec::with_capacity(self.text.len() + self.ends.len() + 512);
+        self.write_json(Vec::with_capacity(self.text.len() + self.ends.len() + 512), self.messages())
+    }
+
+    /// As [`SessionContext::to_json`], with an empty list of messages: for those who read them one
+    /// by one.
+    #[must_use]
+    pub fn state_to_json(&self) -> String {
+        self.write_json(Vec::with_capacity(512), std::iter::empty())
+    }
+
+    fn write_json<'a>(&self, mut out: Vec<u8>, messages: impl Iterator<Item = Json<'a>>) -> String {
         out.extend_from_slice(b"{\"messages\":[");
-        push_list(&mut out, self.messages(), |out, message| out.extend_from_slice(message.bytes()));
+        push_list(&mut out, messages, |out, message| out.extend_from_slice(message.bytes()));
         out.push(b']');
         let text = |out: &mut Vec<u8>, key: &str, value: Option<&str>| {
             if let Some(value) = value {
@@ -127,7 +145,7 @@ impl SessionContext {
         String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    fn message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn add_message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.text);
         self.ends.push(self.text.len());
     }
@@ -285,7 +303,7 @@ fn compaction(
     let text = texts.loaded(index)?;
     let entry = Json::new(&text);
     let remote = remote_history(entry);
-    context.message(|out| {
+    context.add_message(|out| {
         out.extend_from_slice(b"{\"role\":\"compactionSummary\"");
         copy(out, entry, &["summary", "shortSummary", "tokensBefore"]);
         if let Some((provider, items)) = remote {
@@ -325,10 +343,10 @@ fn messages(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut Ses
         match kind {
             EntryKind::Message => {
                 if let Some(message) = entry.get("message").filter(|message| message.is_object()) {
-                    context.message(|out| out.extend_from_slice(message.bytes()));
+                    context.add_message(|out| out.extend_from_slice(message.bytes()));
                 }
             }
-            EntryKind::CustomMessage => context.message(|out| {
+            EntryKind::CustomMessage => context.add_message(|out| {
                 out.extend_from_slice(b"{\"role\":\"custom\"");
                 copy(out, entry, &["customType", "content", "display", "details", "attribution"]);
                 timestamp(out, entry);
@@ -336,7 +354,7 @@ fn messages(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut Ses
             _ => {
                 // An empty summary says nothing, and neither does one of another type.
                 if entry.get_str("summary").is_some_and(|summary| !summary.is_empty()) {
-                    context.message(|out| {
+                    context.add_message(|out| {
                         out.extend_from_slice(b"{\"role\":\"branchSummary\"");
                         copy(out, entry, &["summary", "fromId"]);
                         timestamp(out, entry);

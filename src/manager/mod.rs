@@ -15,6 +15,7 @@ pub use name::TitleSource;
 pub use options::{Durability, Logger, ManagerOptions, MigrationRewrite};
 pub use state::SessionState;
 
+use crate::blob::BlobStore;
 use crate::breadcrumb;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Generator, LineBuilder, Role, time};
 use crate::error::{Error, ErrorCode, Result};
@@ -181,6 +182,12 @@ impl SessionManager {
     #[must_use]
     pub fn session_file(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// The store of the session's blobs.
+    #[must_use]
+    pub fn blobs(&self) -> BlobStore {
+        self.options.blobs()
     }
 
     /// The session is kept somewhere (R28).
