@@ -5,7 +5,7 @@
 CARGO ?= cargo
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
-.PHONY: demo test lint doc bench
+.PHONY: demo test lint doc npm bench
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
@@ -17,6 +17,13 @@ test: lint
 	$(CARGO) bench --locked --bench core -- --test
 	$(CARGO) build --release --locked --bin leaflog
 	sh tests/external/run.sh target/release/leaflog $(EXAMPLE)
+	$(MAKE) npm
+
+# The npm package: addon, facade, lints, its suite under Node and Bun.
+npm:
+	@if npm --version >/dev/null 2>&1; then cd npm/leaflog && \
+	npm ci --no-audit --no-fund --loglevel=error && npm run --silent build && npm run --silent lint && npm test --silent; \
+	else echo "skipped: the npm package (no npm: install Node 20 or later)"; fi
 
 lint: doc
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; \

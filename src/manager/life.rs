@@ -119,13 +119,7 @@ impl SessionManager {
         if new_cwd == self.cwd {
             return Ok(());
         }
-        let name = paths::dir_name(&new_cwd);
-        let root = match self.session_dir.file_name() {
-            Some(dir) if dir == paths::dir_name(&self.cwd).as_str() => self.session_dir.parent().map(Path::to_owned),
-            _ => None,
-        };
-        let root = root.unwrap_or_else(|| paths::sessions_dir(self.options.agent_dir.as_deref()));
-        let new_dir = root.join(name);
+        let new_dir = self.dir_after_move(&new_cwd);
         if self.is_persisted() {
             self.ensure_dir(&new_dir)?;
         }
@@ -146,6 +140,17 @@ impl SessionManager {
             artifacts.put_back()?;
         }
         result
+    }
+
+    /// The folder that [`SessionManager::move_to`] would move the session to.
+    #[must_use]
+    pub fn dir_after_move(&self, new_cwd: impl AsRef<Path>) -> PathBuf {
+        let root = match self.session_dir.file_name() {
+            Some(dir) if dir == paths::dir_name(&self.cwd).as_str() => self.session_dir.parent().map(Path::to_owned),
+            _ => None,
+        };
+        let root = root.unwrap_or_else(|| paths::sessions_dir(self.options.agent_dir.as_deref()));
+        root.join(paths::dir_name(&paths::absolute(new_cwd.as_ref())))
     }
 
     /// Writes the session at its new place, with its new header, then removes the old file. So it

@@ -165,6 +165,12 @@ impl SessionManager {
         self.path.as_deref()
     }
 
+    /// The session has started: its file is written at once from now on (R29).
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// The session is kept somewhere (R28).
     #[must_use]
     pub fn is_persisted(&self) -> bool {
@@ -246,13 +252,15 @@ impl SessionManager {
         self.latch(result)
     }
 
-    /// Flushes and closes the file. The next append opens it again (R30).
+    /// Flushes and closes the file. The next append, or the next entry that is read from it, opens
+    /// it again (R30).
     ///
     /// # Errors
     /// The first error there was; the file is closed in any case.
     pub fn close(&mut self) -> Result<()> {
         let flushed = self.flush();
         let closed = self.backend.close();
+        self.view.source().release();
         flushed.and(self.latch(closed))
     }
 
@@ -279,9 +287,24 @@ impl SessionManager {
     /// changed then; the failure in force; an error of writing.
     pub fn rewrite_entries(&mut self, changes: &[(&str, &str)]) -> Result<()> {
         self.check_latch()?;
+        let changes = changes.iter().map(|(id, text)| Ok((self.index_of(id)? as usize, *text)));
+        let changes = changes.collect::<Result<Vec<_>>>()?;
+        self.replace_texts(&changes)?;
+        self.started = self.is_persisted();
+        self.write(Backend::rewrite)
+    }
+
+    /// Gives entries other texts, each a position and the whole entry as JSON. The next time the
+    /// file is written anew, whatever for, they are in it; nothing is written now.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a position or a text that is not that entry's, and nothing is changed
+    /// then.
+    pub fn replace_texts(&mut self, changes: &[(usize, &str)]) -> Result<()> {
         let mut texts = Vec::with_capacity(changes.len());
-        for (id, text) in changes {
-            let index = self.index_of(id)?;
+        for (position, text) in changes {
+            let index = u32::try_from(*position).ok().filter(|&index| index < self.view.tree().count());
+            let index = index.ok_or_else(|| Error::new(ErrorCode::InvalidArgument, "no entry stands there"))?;
             let text = append::object(text)?.into_owned();
             self.view.check_replacement(index, &text)?;
             texts.push((index, text));
@@ -292,8 +315,13 @@ impl SessionManager {
                 self.pending.changed.insert(index);
             }
         }
-        self.started = self.is_persisted();
-        self.write(Backend::rewrite)
+        Ok(())
+    }
+
+    /// Keeps a failure in force that a storage of the caller's own reported late, as if writing had
+    /// failed here (R32).
+    pub fn report_failure(&mut self, error: Error) {
+        let _: Result<()> = self.latch(Err(error));
     }
 
     /// Writes through the backend and keeps a failure in force.

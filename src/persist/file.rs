@@ -237,6 +237,7 @@ impl SessionFile {
     pub(crate) fn close(&mut self) -> Result<()> {
         let flushed = self.flush();
         self.inner.file = None;
+        self.lock.close();
         flushed
     }
 }

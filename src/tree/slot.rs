@@ -50,6 +50,9 @@ const IN_CYCLE: u8 = 8;
 /// This process appended it.
 const OWN: u8 = 16;
 
+/// It is a message whose text, but for the message, can be made from the index again.
+const USUAL: u8 = 32;
+
 /// Set in an offset that is a place in memory, not in the file.
 const IN_MEMORY: u64 = 1 << 63;
 
@@ -126,7 +129,7 @@ impl Slot {
 
     /// Takes over what the text of the same entry says now.
     pub(crate) fn take_text(&mut self, other: &Self) {
-        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD;
+        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD | USUAL;
         (self.kind, self.role, self.time, self.len) = (other.kind, other.role, other.time, other.len);
         self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
     }
@@ -161,6 +164,14 @@ impl Slot {
 
     pub(crate) fn mark_provider_payload(&mut self) {
         self.flag(PROVIDER_PAYLOAD);
+    }
+
+    pub(crate) fn is_usual(&self) -> bool {
+        self.flags & USUAL != 0
+    }
+
+    pub(crate) fn mark_usual(&mut self) {
+        self.flag(USUAL);
     }
 
     pub(crate) fn is_in_cycle(&self) -> bool {

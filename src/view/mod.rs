@@ -1,18 +1,21 @@
 //! A session that is only read.
 
 mod entry;
+mod raw;
 mod report;
 mod texts;
 mod write;
 
 pub use entry::EntryRef;
+pub use raw::parse_session_entries;
+pub use texts::EntryReader;
 use write::Memory;
 
 use crate::blob::{BlobHash, BlobStore};
-use crate::context::{self, SessionContext};
+use crate::context::{self, ContextPlan, SessionContext};
 use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, Usage};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::Json;
+use crate::json::{Json, Object, apply, push_string};
 use crate::load::{self, LineNumbers, Other, OtherKind};
 use crate::migrate::Migration;
 use crate::paths;
@@ -24,6 +27,7 @@ use std::io::Read;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A session read from a file, from bytes or from a reader: no lock is taken, nothing is written,
 /// an older version is migrated in memory only.
@@ -52,7 +56,11 @@ pub struct SessionView {
     memory: Memory,
     /// For entries that are appended.
     reader: load::Reader,
+    /// Which reading of a source this is.
+    generation: u64,
 }
+
+static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
 /// How a [`SessionView`] is opened.
 #[derive(Clone, Debug, Default)]
@@ -171,6 +179,7 @@ impl ViewOptions {
             line_count: scan.line_count,
             memory: Memory::default(),
             reader: load::Reader::new(),
+            generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
         };
         if view.tree.has_duplicates() {
             let usage = view.usage_of_nodes()?;
@@ -242,6 +251,36 @@ impl SessionView {
         self.migration.is_some()
     }
 
+    /// Which reading of a source this is: as long as it stays the same, an entry keeps its
+    /// position. A session manager reads again when another process replaced the file (R53d).
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The header as JSON, with the title that counts (R48).
+    #[must_use]
+    pub fn header_text(&self) -> Vec<u8> {
+        let text = self.header.json().bytes();
+        if self.title_slot.is_none() {
+            return text.to_owned();
+        }
+        let mut header = Object::read(text, 0);
+        for (key, value) in [("title", self.title()), ("titleSource", self.title_source())] {
+            match value {
+                Some(value) => {
+                    let mut quoted = Vec::new();
+                    push_string(&mut quoted, value);
+                    header.set(key, quoted);
+                }
+                None => header.remove(key),
+            }
+        }
+        let mut edits = Vec::new();
+        header.into_edits(&mut edits);
+        apply(text, edits)
+    }
+
     /// The bytes of the session.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a session is never empty")]
@@ -252,6 +291,13 @@ impl SessionView {
     /// All entries, in the order of the file (R22).
     pub fn entries(&self) -> impl ExactSizeIterator<Item = EntryRef<'_>> + DoubleEndedIterator {
         self.refs(0..self.tree.count())
+    }
+
+    /// The entry at a position of [`SessionView::entries`].
+    #[must_use]
+    pub fn entry_at(&self, position: usize) -> Option<EntryRef<'_>> {
+        let index = u32::try_from(position).ok().filter(|&index| index < self.tree.count())?;
+        Some(self.entry_ref(index))
     }
 
     /// The entry of an id: its last line (R49).
@@ -308,15 +354,29 @@ impl SessionView {
     /// # Errors
     /// `ENTRY_NOT_FOUND` when no entry has the id; an error of reading.
     pub fn context(&self, leaf: Leaf<'_>) -> Result<SessionContext> {
-        let index = match leaf {
-            Leaf::Before => None,
-            Leaf::Last => self.tree.leaf(),
-            Leaf::Id(id) => Some(self.index_of(id)?),
-        };
-        match index {
+        match self.leaf_index(leaf)? {
             Some(index) => context::build(&self.tree, index, &mut self.texts()),
             None => Ok(SessionContext::default()),
         }
+    }
+
+    /// What the context is made of, for callers that have the entries themselves.
+    ///
+    /// # Errors
+    /// As [`SessionView::context`].
+    pub fn context_plan(&self, leaf: Leaf<'_>) -> Result<ContextPlan> {
+        match self.leaf_index(leaf)? {
+            Some(index) => context::plan(&self.tree, index, &mut self.texts()),
+            None => Ok(ContextPlan::default()),
+        }
+    }
+
+    fn leaf_index(&self, leaf: Leaf<'_>) -> Result<Option<u32>> {
+        Ok(match leaf {
+            Leaf::Before => None,
+            Leaf::Last => self.tree.leaf(),
+            Leaf::Id(id) => Some(self.index_of(id)?),
+        })
     }
 
     pub(crate) fn index_of(&self, id: &str) -> Result<u32> {

@@ -1,0 +1,52 @@
+//! JSON on its way to the engine.
+
+use napi::{Env, JsString};
+use serde::Serialize;
+
+/// Appends JSON text with one byte a character. Only strings hold other characters, and there an
+/// escape says the same; bytes that are not UTF-8 become U+FFFD.
+pub(crate) fn push(out: &mut Vec<u8>, json: &[u8]) {
+    if json.is_ascii() {
+        out.extend_from_slice(json);
+        return;
+    }
+    for chunk in json.utf8_chunks() {
+        let mut rest = chunk.valid();
+        while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+            out.extend_from_slice(&rest.as_bytes()[..at]);
+            let end = rest[at..].find(|c: char| c.is_ascii()).map_or(rest.len(), |len| at + len);
+            for unit in rest[at..end].encode_utf16() {
+                match u8::try_from(unit) {
+                    Ok(byte) => out.push(byte),
+                    Err(_) => escape(out, unit),
+                }
+            }
+            rest = &rest[end..];
+        }
+        out.extend_from_slice(rest.as_bytes());
+        if !chunk.invalid().is_empty() {
+            escape(out, 0xfffd);
+        }
+    }
+}
+
+fn escape(out: &mut Vec<u8>, unit: u16) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(b"\\u");
+    out.extend([12, 8, 4, 0].map(|shift| HEX[usize::from(unit >> shift & 15)]));
+}
+
+/// Gives the engine JSON text.
+pub(crate) fn give<'env>(env: &'env Env, json: &[u8]) -> napi::Result<JsString<'env>> {
+    if json.is_ascii() {
+        return env.create_string_latin1(json);
+    }
+    let mut text = Vec::with_capacity(json.len() + json.len() / 8);
+    push(&mut text, json);
+    env.create_string_latin1(text)
+}
+
+/// Gives the engine a value as JSON text.
+pub(crate) fn give_value<'env>(env: &'env Env, value: &impl Serialize) -> napi::Result<JsString<'env>> {
+    give(env, &serde_json::to_vec(value).map_err(|error| napi::Error::from_reason(error.to_string()))?)
+}
