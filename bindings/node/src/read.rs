@@ -26,7 +26,7 @@ pub fn stamp(session: &Handle) -> f64 {
 }
 
 /// For each position id, parent and timestamp of a usual message, or `0` for an entry that has to
-/// be read; for all from `from` on without positions.
+/// be read whole; for all from `from` on without positions.
 #[napi(catch_unwind)]
 pub fn light<'env>(
     env: &'env Env,
@@ -50,7 +50,8 @@ pub fn light<'env>(
 }
 
 fn push_light(out: &mut Vec<u8>, entry: EntryRef<'_>) {
-    let (true, Some(id), Some(ms)) = (entry.is_usual_message(), entry.id(), entry.time_ms()) else {
+    let is_light = entry.is_usual_message() && !entry.is_superseded();
+    let (true, Some(id), Some(ms)) = (is_light, entry.id(), entry.time_ms()) else {
         out.extend_from_slice(b"0,");
         return;
     };

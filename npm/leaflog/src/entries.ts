@@ -12,14 +12,23 @@ const POSITIONS = 0xffffffff;
 const AHEAD = 256;
 
 /** What gives a message of a context: an entry's position times eight, and one of these. */
-const MESSAGE = 0;
-const CUSTOM = 1;
-const BRANCH_SUMMARY = 2;
-const REMOTE_COMPACTION = 4;
+export const Kinds = { MESSAGE: 0, CUSTOM: 1, BRANCH_SUMMARY: 2, COMPACTION: 3, REMOTE_COMPACTION: 4 } as const;
 
 export interface ContextPlan {
 	state: SessionContext;
 	items: number[];
+}
+
+/** Builds the message of an entry that is none itself. */
+export type MessageBuilder = (kind: number, entry: SessionEntry) => AgentMessage;
+
+/** The objects of a session at a moment. */
+export interface CapturedEntries {
+	readonly generation: number;
+	readonly list: (SessionEntry | undefined)[];
+	readonly messages: (AgentMessage | undefined)[];
+	readonly untouched: Uint8Array;
+	readonly filled: number;
 }
 
 /**
@@ -35,20 +44,41 @@ export class Entries {
 	#list: (SessionEntry | undefined)[] = [];
 	/** By position: messages that were parsed or given. */
 	#messages: (AgentMessage | undefined)[] = [];
-	/** The positions of entries whose message is still an accessor. */
-	#untouched = new Set<number>();
+	/** By position: 1 for an entry whose message is still an accessor. */
+	#untouched = new Uint8Array(0);
 	/** Every position before this is in the list. */
 	#filled = 0;
 	/** By id: appended entries nobody asked for yet. */
 	#given = new Map<string, Given>();
+	/** The accessor of messages. All entries share it: engines then give them one shape. */
+	readonly #accessor: PropertyDescriptor;
 
 	constructor(handle: Handle) {
 		this.#handle = handle;
+		const entries = this;
+		this.#accessor = {
+			get() {
+				return entries.#touch(this as SessionMessageEntry);
+			},
+			set(message) {
+				entries.#assign(this as SessionMessageEntry, message);
+			},
+			enumerable: true,
+			configurable: true,
+		};
 	}
 
 	/** The entry `id` was appended with these objects. */
 	give(id: string, fields: Given): void {
 		this.#given.set(id, fields);
+	}
+
+	/** Keeps the objects of an entry whose append failed: it is the last one, and the leaf. */
+	giveFailed(fields: Given): void {
+		const count = native.stamp(this.#handle) % POSITIONS;
+		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return;
+		const [entry] = this.#stored([count - 1]);
+		if (entry !== undefined) this.#given.set(entry.id, fields);
 	}
 
 	/** All entries, in a fresh array. */
@@ -64,22 +94,12 @@ export class Entries {
 	/** The entry of an id. */
 	get(id: string): SessionEntry | undefined {
 		this.#sync();
-		const position = native.find(this.#handle, id);
-		return position < 0 ? undefined : this.#at(position);
+		return this.#at(native.find(this.#handle, id));
 	}
 
 	leaf(): SessionEntry | undefined {
 		this.#sync();
-		const position = native.leaf(this.#handle);
-		return position < 0 ? undefined : this.#at(position);
-	}
-
-	/** Keeps the objects of an entry whose append failed: it is the last one, and the leaf. */
-	giveFailed(fields: Given): void {
-		const count = native.stamp(this.#handle) % POSITIONS;
-		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return;
-		const [entry] = JSON.parse(native.texts(this.#handle, Uint32Array.of(count - 1), 0)) as SessionEntry[];
-		if (entry !== undefined) this.#given.set(entry.id, fields);
+		return this.#at(native.leaf(this.#handle));
 	}
 
 	/** The entries of positions that native code gave as JSON. */
@@ -90,9 +110,10 @@ export class Entries {
 		return positions.map((position) => this.#list[position] as SessionEntry);
 	}
 
-	#at(position: number): SessionEntry {
+	#at(position: number): SessionEntry | undefined {
+		if (position < 0) return undefined;
 		if (this.#list[position] === undefined) this.#make(Uint32Array.of(position), 0);
-		return this.#list[position] as SessionEntry;
+		return this.#list[position];
 	}
 
 	/** Looks at what native code has now. */
@@ -100,6 +121,11 @@ export class Entries {
 		const stamp = native.stamp(this.#handle);
 		const count = stamp % POSITIONS;
 		const generation = (stamp - count) / POSITIONS;
+		if (this.#untouched.length < count) {
+			const untouched = new Uint8Array(count + (count >> 1));
+			untouched.set(this.#untouched);
+			this.#untouched = untouched;
+		}
 		if (generation !== this.#generation) {
 			if (this.#generation >= 0) this.#replaced();
 			this.#generation = generation;
@@ -121,55 +147,60 @@ export class Entries {
 
 	/** Another process replaced the file: the same entries stand at other positions (R53d). */
 	#replaced(): void {
-		const [list, messages] = [this.#list, this.#messages];
-		const untouched = this.#untouched;
-		[this.#list, this.#messages, this.#untouched, this.#filled] = [[], [], new Set(), 0];
-		this.#take(list, messages, untouched);
+		const before = { list: this.#list, messages: this.#messages, untouched: this.#untouched };
+		[this.#list, this.#messages, this.#filled] = [[], [], 0];
+		this.#untouched = new Uint8Array(before.untouched.length);
+		this.#take(before);
 	}
 
-	#take(
-		list: (SessionEntry | undefined)[],
-		messages: (AgentMessage | undefined)[],
-		untouched: ReadonlySet<number>,
-	): void {
+	/** Takes over objects, each to where its id stands now. */
+	#take({ list, messages, untouched }: Pick<CapturedEntries, "list" | "messages" | "untouched">): void {
 		list.forEach((entry, before) => {
 			if (entry === undefined || typeof entry.id !== "string") return;
 			const position = native.find(this.#handle, entry.id);
 			if (position < 0 || this.#list[position] !== undefined) return;
 			this.#list[position] = entry;
 			this.#messages[position] = messages[before];
-			if (untouched.has(before)) {
-				Object.defineProperty(entry, "message", accessor(this, position));
-				this.#untouched.add(position);
-			}
+			this.#adopt(position, entry, untouched[before] === 1);
 		});
+	}
+
+	/** An entry's message is read from here when it is touched. */
+	#adopt(position: number, entry: SessionEntry, wasUntouched: boolean): void {
+		const isUntouched = wasUntouched && Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined;
+		if (isUntouched) Object.defineProperty(entry, "message", this.#accessor);
+		this.#untouched[position] = isUntouched ? 1 : 0;
 	}
 
 	/** Makes the entries at positions, or all from `from` on. */
 	#make(positions: Uint32Array | undefined, from: number): void {
-		const list = this.#list;
 		const fields = JSON.parse(native.light(this.#handle, positions, from)) as (string | null | 0)[];
+		const [list, messages, untouched, given] = [this.#list, this.#messages, this.#untouched, this.#given];
+		const [accessor, define] = [this.#accessor, Object.defineProperty];
 		const read: number[] = [];
-		let next = 0;
-		for (let at = 0; at < fields.length; next++) {
+		for (let at = 0, next = 0; at < fields.length; next++) {
 			const position = positions === undefined ? from + next : (positions[next] as number);
-			const id = fields[at++];
+			const id = fields[at] as string | 0;
 			if (id === 0) {
+				at++;
 				if (list[position] === undefined) read.push(position);
 				continue;
 			}
-			const parentId = fields[at++] as string | null;
-			const timestamp = fields[at++] as string;
-			if (list[position] !== undefined) continue;
-			const given = this.#given.get(id as string)?.message as AgentMessage | undefined;
-			const message = given ?? this.#messages[position];
+			const parentId = fields[at + 1] as string | null;
+			const timestamp = fields[at + 2] as string;
+			at += 3;
+			if (position < list.length && list[position] !== undefined) continue;
+			const entry = { type: "message", id, parentId, timestamp } as SessionMessageEntry;
+			const message = (given.get(id)?.message ?? messages[position]) as AgentMessage | undefined;
 			if (message === undefined) {
-				list[position] = light(this, position, id as string, parentId, timestamp);
-				this.#untouched.add(position);
+				// What is enumerable and its own passes for a plain property everywhere.
+				define(entry, "message", accessor);
+				untouched[position] = 1;
 			} else {
-				this.#messages[position] = message;
-				list[position] = { type: "message", id: id as string, parentId, timestamp, message };
+				messages[position] = message;
+				entry.message = message;
 			}
+			list[position] = entry;
 		}
 		this.#read(read);
 	}
@@ -185,6 +216,11 @@ export class Entries {
 		}
 	}
 
+	/** The entries as native code has them, as objects of nobody. */
+	#stored(positions: number[]): SessionEntry[] {
+		return Array.from(this.#parse<SessionEntry>(native.texts, positions), ([, entry]) => entry);
+	}
+
 	*#parse<Value>(
 		ask: (handle: Handle, positions: Uint32Array, start: number) => string,
 		positions: number[],
@@ -196,11 +232,12 @@ export class Entries {
 		}
 	}
 
-	/** @internal Takes the place of the accessor of a message that is touched. */
-	touch(entry: object, position: number): AgentMessage | undefined {
+	/** The message of an entry that is touched; it becomes a plain property. */
+	#touch(entry: SessionMessageEntry): AgentMessage {
+		const position = this.#positionOf(entry);
 		if (this.#messages[position] === undefined) {
 			const positions = [position];
-			for (let next = position + 1; positions.length < AHEAD && this.#untouched.has(next); next++) {
+			for (let next = position + 1; positions.length < AHEAD && this.#untouched[next] === 1; next++) {
 				if (this.#messages[next] === undefined) positions.push(next);
 			}
 			const group = JSON.parse(native.messages(this.#handle, Uint32Array.from(positions), 0)) as AgentMessage[];
@@ -208,54 +245,70 @@ export class Entries {
 				this.#messages[positions[at] as number] = message;
 			});
 		}
-		const message = this.#messages[position];
+		const message = this.#messages[position] as AgentMessage;
 		// Something that inherits from the entry may have been asked.
-		if (this.#list[position] === entry) this.settle(entry, position, message);
+		if (this.#list[position] === entry) this.#makePlain(entry, position, message);
 		return message;
 	}
 
-	/** @internal Makes the message a plain property. */
-	settle(entry: object, position: number, message: unknown): void {
-		if (this.#list[position] === entry) this.#untouched.delete(position);
-		Object.defineProperty(entry, "message", { value: message, writable: true, enumerable: true, configurable: true });
+	#assign(entry: SessionMessageEntry, message: unknown): void {
+		this.#makePlain(entry, this.#positionOf(entry), message);
+	}
+
+	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): void {
+		if (this.#list[position] === entry) this.#untouched[position] = 0;
+		Object.defineProperty(entry, "message", { value, writable: true, enumerable: true, configurable: true });
+	}
+
+	#positionOf(entry: SessionMessageEntry): number {
+		const found = native.find(this.#handle, entry.id);
+		if (this.#list[found] === entry) return found;
+		// Its id was changed in place, or this only inherits from an entry.
+		const position = this.#list.indexOf(entry);
+		if (position >= 0) return position;
+		if (found >= 0) return found;
+		throw new LeaflogError(`Entry ${entry.id} is not in the session any more`, { code: "ENTRY_NOT_FOUND" });
 	}
 
 	/** The messages of a context, of which those of entries are the entries' own. */
 	context(plan: ContextPlan, build: MessageBuilder): SessionContext {
 		this.#sync();
 		const { state, items } = plan;
+		const [list, messages, untouched] = [this.#list, this.#messages, this.#untouched];
 		const missing: number[] = [];
 		const others: number[] = [];
 		for (const item of items) {
 			const position = Math.floor(item / 8);
-			if (item % 8 !== MESSAGE) others.push(position);
-			else if (
-				this.#messages[position] === undefined &&
-				(this.#list[position] === undefined || this.#untouched.has(position))
-			) {
+			if (item % 8 !== Kinds.MESSAGE) others.push(position);
+			else if (messages[position] === undefined && (list[position] === undefined || untouched[position] === 1)) {
 				missing.push(position);
 			}
 		}
-		for (const [position, message] of this.#parse<AgentMessage>(native.messages, missing)) {
-			this.#messages[position] = message;
-		}
+		for (const [position, message] of this.#parse<AgentMessage>(native.messages, missing)) messages[position] = message;
 		this.many(others);
 		state.messages = items.map((item) => {
 			const position = Math.floor(item / 8);
-			const entry = this.#list[position];
-			if (item % 8 !== MESSAGE) return build(item % 8, entry as SessionEntry);
-			const message =
-				entry === undefined || this.#untouched.has(position) ? undefined : (entry as SessionMessageEntry).message;
-			return (message ?? this.#messages[position]) as AgentMessage;
+			const entry = list[position];
+			if (item % 8 !== Kinds.MESSAGE) return build(item % 8, entry as SessionEntry);
+			const isPlain = entry !== undefined && untouched[position] !== 1;
+			return (isPlain ? (entry as SessionMessageEntry).message : messages[position]) as AgentMessage;
 		});
 		return state;
 	}
 
-	/** Messages that are objects here already, and not those that can still be read. */
+	/** The entries whose message is an object here already. */
 	*touched(): Generator<SessionEntry> {
 		this.#sync();
+		this.#completeMessages();
 		for (const [position, entry] of this.#list.entries()) {
-			if (entry !== undefined && !this.#untouched.has(position)) yield entry;
+			if (entry !== undefined && this.#untouched[position] !== 1) yield entry;
+		}
+	}
+
+	/** Makes the entries of messages that were handed out in a context. */
+	#completeMessages(): void {
+		for (const [position, message] of this.#messages.entries()) {
+			if (message !== undefined && this.#list[position] === undefined) this.#at(position);
 		}
 	}
 
@@ -265,60 +318,86 @@ export class Entries {
 	 */
 	writeChanges(): void {
 		this.#sync();
+		this.#completeMessages();
 		const positions: number[] = [];
 		const texts: string[] = [];
-		const suspects: number[] = [];
-		for (const position of this.#messages.keys()) {
-			if (this.#messages[position] !== undefined && this.#list[position] === undefined) this.#at(position);
-		}
-		const untouched = [...this.#untouched];
-		if (untouched.length > 0) {
-			const fields = JSON.parse(native.light(this.#handle, Uint32Array.from(untouched), 0)) as unknown[];
-			untouched.forEach((position, at) => {
-				const entry = this.#list[position] as SessionEntry;
-				const same =
-					entry.type === "message" &&
-					entry.id === fields[at * 3] &&
-					entry.parentId === fields[at * 3 + 1] &&
-					entry.timestamp === fields[at * 3 + 2] &&
-					Object.keys(entry).length === 5;
-				// The message may be here and changed, by way of a context.
-				if (!same || this.#messages[position] !== undefined) suspects.push(position);
-			});
-		}
-		for (const position of this.#list.keys()) {
-			if (this.#list[position] !== undefined && !this.#untouched.has(position)) suspects.push(position);
-		}
-		for (const position of suspects) {
+		for (const position of this.#suspects()) {
 			const text = JSON.stringify(this.#list[position]);
 			if (!native.differs(this.#handle, position, text)) continue;
 			// The stored text may say the same in another spelling.
-			const [stored] = JSON.parse(native.texts(this.#handle, Uint32Array.of(position), 0)) as unknown[];
-			if (JSON.stringify(stored) === text) continue;
+			if (JSON.stringify(this.#stored([position])[0]) === text) continue;
 			positions.push(position);
 			texts.push(text);
 		}
 		if (positions.length > 0) native.replaceTexts(this.#handle, Uint32Array.from(positions), texts);
 	}
 
+	/** The positions of objects that may have been changed. */
+	#suspects(): number[] {
+		const untouched: number[] = [];
+		const suspects: number[] = [];
+		for (const [position, entry] of this.#list.entries()) {
+			if (entry === undefined) continue;
+			// A message may be here and changed, by way of a context.
+			const isLight = this.#untouched[position] === 1 && this.#messages[position] === undefined;
+			(isLight ? untouched : suspects).push(position);
+		}
+		if (untouched.length === 0) return suspects;
+		const fields = JSON.parse(native.light(this.#handle, Uint32Array.from(untouched), 0)) as unknown[];
+		untouched.forEach((position, at) => {
+			const entry = this.#list[position] as SessionEntry;
+			const [id, parentId, timestamp] = fields.slice(at * 3, at * 3 + 3);
+			const isSame = entry.id === id && entry.parentId === parentId && entry.timestamp === timestamp;
+			if (!isSame || entry.type !== "message" || Object.keys(entry).length !== 5) suspects.push(position);
+		});
+		return suspects;
+	}
+
 	/** The manager is about to hold another session; entries that were handed out stay readable. */
 	detach(): void {
 		this.#sync();
-		if (this.#untouched.size > 0) this.#handle = native.snapshot(this.#handle);
+		if (this.#untouched.includes(1)) this.#handle = native.snapshot(this.#handle);
+	}
+
+	/** The objects as they are now. */
+	capture(): CapturedEntries {
+		this.#sync();
+		return {
+			generation: this.#generation,
+			list: this.#list.slice(),
+			messages: this.#messages.slice(),
+			untouched: this.#untouched.slice(),
+			filled: this.#filled,
+		};
+	}
+
+	/** The entries of a manager that went back to what it held when they were captured. */
+	static restored(handle: Handle, state: CapturedEntries): Entries {
+		const entries = new Entries(handle);
+		entries.#generation = state.generation;
+		entries.#list = state.list.slice();
+		entries.#messages = state.messages.slice();
+		entries.#filled = state.filled;
+		entries.#untouched = new Uint8Array(state.untouched.length);
+		for (const [position, entry] of entries.#list.entries()) {
+			if (entry !== undefined) entries.#adopt(position, entry, state.untouched[position] === 1);
+		}
+		entries.#sync();
+		return entries;
 	}
 
 	/** The entries of a manager's session now, with the objects of what it held before. */
 	static successor(handle: Handle, before: CapturedEntries): Entries {
 		const entries = new Entries(handle);
 		entries.#sync();
-		entries.#take(before.list, before.messages, before.untouched);
+		entries.#take(before);
 		const parents = entries.#parents();
 		for (const [position, entry] of entries.#list.entries()) {
 			const parentId = parents[position] as string | null;
 			if (entry === undefined || entry.parentId === parentId) continue;
 			// It hangs on another entry now; where it was it stays what it was.
 			entries.#list[position] = { ...entry, parentId };
-			entries.#untouched.delete(position);
+			entries.#untouched[position] = 0;
 		}
 		return entries;
 	}
@@ -343,95 +422,4 @@ export class Entries {
 		}
 		return parents;
 	}
-
-	/** The objects as they are now, for {@link Entries.restored}. */
-	capture(): CapturedEntries {
-		this.#sync();
-		return {
-			generation: this.#generation,
-			list: this.#list.slice(),
-			messages: this.#messages.slice(),
-			untouched: new Set(this.#untouched),
-			filled: this.#filled,
-		};
-	}
-
-	/** The entries of a manager that went back to what it held when they were captured. */
-	static restored(handle: Handle, state: CapturedEntries): Entries {
-		const entries = new Entries(handle);
-		entries.#generation = state.generation;
-		entries.#list = state.list.slice();
-		entries.#messages = state.messages.slice();
-		entries.#filled = state.filled;
-		for (const position of state.untouched) {
-			const entry = entries.#list[position] as SessionEntry;
-			const own = Object.getOwnPropertyDescriptor(entry, "message");
-			if (own?.get === undefined) {
-				// Touched meanwhile.
-				entries.#messages[position] = own?.value;
-				continue;
-			}
-			Object.defineProperty(entry, "message", accessor(entries, position));
-			entries.#untouched.add(position);
-		}
-		entries.#sync();
-		return entries;
-	}
-}
-
-/** The objects of a session at a moment. */
-export interface CapturedEntries {
-	readonly generation: number;
-	readonly list: (SessionEntry | undefined)[];
-	readonly messages: (AgentMessage | undefined)[];
-	readonly untouched: ReadonlySet<number>;
-	readonly filled: number;
-}
-
-/** Builds the message of an entry that is none itself. */
-export type MessageBuilder = (kind: number, entry: SessionEntry) => AgentMessage;
-
-export const Kinds = { MESSAGE, CUSTOM, BRANCH_SUMMARY, REMOTE_COMPACTION } as const;
-
-/** An entry whose message is read when somebody touches it. */
-function light(
-	entries: Entries,
-	position: number,
-	id: string,
-	parentId: string | null,
-	timestamp: string,
-): SessionMessageEntry {
-	return {
-		type: "message",
-		id,
-		parentId,
-		timestamp,
-		get message(): AgentMessage {
-			return touch(entries, this, position);
-		},
-		set message(message: AgentMessage) {
-			entries.settle(this, position, message);
-		},
-	};
-}
-
-function accessor(entries: Entries, position: number): PropertyDescriptor {
-	return {
-		get() {
-			return touch(entries, this, position);
-		},
-		set(message) {
-			entries.settle(this, position, message);
-		},
-		enumerable: true,
-		configurable: true,
-	};
-}
-
-function touch(entries: Entries, entry: object, position: number): AgentMessage {
-	const message = entries.touch(entry, position);
-	if (message === undefined) {
-		throw new LeaflogError("the entry is not in the session any more", { code: "ENTRY_NOT_FOUND" });
-	}
-	return message;
 }
