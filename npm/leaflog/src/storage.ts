@@ -169,10 +169,9 @@ export class MemorySessionStorage extends NativeStorage {
 }
 
 const ORIGINAL = new Map(
-	Object.getOwnPropertyNames(NativeStorage.prototype).map((name) => [
-		name as keyof SessionStorage,
-		NativeStorage.prototype[name as keyof SessionStorage],
-	]),
+	(Object.getOwnPropertyNames(NativeStorage.prototype) as (keyof SessionStorage | "constructor")[])
+		.filter((name) => name !== "constructor")
+		.map((name) => [name, NativeStorage.prototype[name]]),
 );
 
 /** A storage as native code takes it: the two that come with the library, unless a method was replaced. */

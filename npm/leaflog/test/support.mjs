@@ -15,6 +15,9 @@ export function tempDir() {
 	return dir;
 }
 
+// No test touches the agent of who runs it.
+process.env.PI_CODING_AGENT_DIR = tempDir();
+
 /** The values of a file's lines. */
 export function lines(file) {
 	const text = fs.readFileSync(file, "utf8");
