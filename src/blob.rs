@@ -68,10 +68,19 @@ impl BlobStore {
     /// When it cannot be written.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash> {
         let hash = BlobHash::of(bytes);
-        if !self.has(&hash) {
-            self.write(&hash, bytes)?;
-        }
+        self.put_as(&hash, bytes)?;
         Ok(hash)
+    }
+
+    /// Puts bytes whose hash is known. A file of that name with other bytes, as a power cut can
+    /// leave it, is replaced.
+    pub(crate) fn put_as(&self, hash: &BlobHash, bytes: &[u8]) -> Result<()> {
+        let path = self.path(hash);
+        let len = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        if len == Some(bytes.len() as u64) && std::fs::read(&path).is_ok_and(|there| there == bytes) {
+            return Ok(());
+        }
+        self.write(hash, bytes)
     }
 
     /// Writes a blob to a file nobody sees and gives it its name (R51).

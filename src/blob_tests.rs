@@ -30,6 +30,26 @@ fn the_store() {
     }
 }
 
+// R51: what is there is not written again, and what a power cut left of it is.
+#[test]
+#[cfg(unix)]
+fn putting() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = BlobStore::new(dir.path().join("blobs"));
+    assert_eq!(store.put(b"hello").unwrap(), hash(HELLO));
+    let inode =
+        || std::fs::metadata(store.path(&hash(HELLO))).map(|it| std::os::unix::fs::MetadataExt::ino(&it)).unwrap();
+    let first = inode();
+    store.put(b"hello").unwrap();
+    assert_eq!(inode(), first);
+    for damage in ["", "hell", "Hello"] {
+        std::fs::write(store.path(&hash(HELLO)), damage).unwrap();
+        store.put(b"hello").unwrap();
+        assert_eq!(store.get(&hash(HELLO)).unwrap(), Blob::Found(b"hello".to_vec()), "{damage:?}");
+    }
+    assert_eq!(std::fs::read_dir(store.dir()).unwrap().count(), 1);
+}
+
 // R51, F27: whatever stands where the blob should be, the session stays usable.
 #[test]
 fn stores_that_are_none() {

@@ -26,6 +26,29 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A [`SessionManager`] works on a session. An append is one `write` under the session's lock, which
+//! nothing that happens to the process takes back; `flush` makes it survive a power cut.
+//!
+//! ```
+//! use leaflog::{ManagerOptions, TitleSource};
+//!
+//! # fn main() -> leaflog::Result<()> {
+//! # let dir = std::env::temp_dir().join(format!("leaflog-doc-{}", std::process::id()));
+//! let mut session = ManagerOptions::new().agent_dir(&dir).create("/work/shop")?;
+//! let question = session.append_message(r#"{"role":"user","content":"Hello"}"#)?;
+//! session.append_message(r#"{"role":"assistant","content":[{"type":"text","text":"Hi"}]}"#)?;
+//! session.set_session_name("Greetings", TitleSource::User)?;
+//!
+//! // Another answer to the same question: a branch.
+//! session.branch(&question)?;
+//! session.append_message(r#"{"role":"assistant","content":[{"type":"text","text":"Hello!"}]}"#)?;
+//! assert_eq!(session.leaves().len(), 2);
+//! session.close()?;
+//! # std::fs::remove_dir_all(&dir).ok();
+//! # Ok(())
+//! # }
+//! ```
 
 mod blob;
 mod context;
@@ -57,7 +80,7 @@ pub use manager::{
     ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,
     PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
 };
-pub use paths::session_roots;
+pub use paths::{AgentDirs, DirNaming, Environment, session_roots};
 pub use persist::is_image_data_url;
 pub use report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
@@ -66,3 +89,8 @@ pub use storage::{
     FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, StorageStat, WriterMode,
 };
 pub use view::{EntryReader, EntryRef, Leaf, SessionView, ViewOptions, parse_session_entries};
+
+/// The samples of the README are compiled and run too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

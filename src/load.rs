@@ -3,12 +3,13 @@
 //! A file is read in pieces into a reused buffer, never whole; a large one by several threads,
 //! each from a line's start to another's. Bytes in memory are scanned where they are.
 
-use crate::entry::{EntryKind, Facts, Field, Role, TitleSlot, Usage, time};
+use crate::entry::{BLOB_PREFIX, EntryKind, Facts, Field, MessageFacts, Role, TitleSlot, Usage, time};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::cursor::Strings;
-use crate::json::{Cursor, Json, Line, OnValue, Scanner};
+use crate::json::cursor::{Nothing, Search, Strings};
+use crate::json::{Cursor, Json, Line, OnValue, Scanner, wtf8_to_str};
 use crate::storage::Source;
 use crate::tree::{Id, Names, Parent, Slot, hex_id};
+use std::marker::PhantomData;
 use std::num::NonZero;
 use std::ops::Range;
 
@@ -157,6 +158,85 @@ impl Reader {
         let message = "the text is not one entry: a JSON object with a string type, other than session";
         Err(Error::new(ErrorCode::InvalidArgument, message))
     }
+}
+
+/// What the index wants of a message that is to be appended, read from the message alone: the line
+/// that is built around it need not be scanned again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Message {
+    role: Role,
+    usage: Option<Usage>,
+    has_provider_payload: bool,
+    blob_reference: bool,
+    /// What was looked for is in it.
+    pub(crate) found: bool,
+    /// Keys and values may be spelled with `\u` escapes, which hide what is looked for.
+    pub(crate) unicode_escapes: bool,
+}
+
+impl Message {
+    /// The entry of a message; the rest of what is known of it is not set.
+    pub(crate) fn slot(&self, len: u32) -> Slot {
+        let mut slot = Slot::new(0, len, EntryKind::Message, self.role);
+        if self.blob_reference {
+            slot.mark_blob_reference();
+        }
+        if self.has_provider_payload {
+            slot.mark_provider_payload();
+        }
+        slot
+    }
+
+    /// What it adds to the session's usage.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+}
+
+impl Reader {
+    /// Reads a text that is to be a message, and looks for `F` in it. `None` when it is not one object and nothing else, or
+    /// has line ends, which cannot stand in a line.
+    pub(crate) fn message<F: Search>(&mut self, text: &[u8]) -> Option<Message> {
+        let line = self.scanner.line(text, 0);
+        // Line ends make a line unclean, or end it.
+        if line.end != text.len() || !line.is_clean() && memchr::memchr(b'\r', text).is_some() {
+            return None;
+        }
+        let facts = &mut self.facts.message;
+        let mut object = LoneObject::<F> { facts, blob_reference: false, found: false, end: None, seeks: PhantomData };
+        line.values(&mut object);
+        let LoneObject { facts, blob_reference, found, end, .. } = object;
+        (end == Some(text.len())).then(|| Message {
+            role: facts.role(text),
+            usage: facts.usage(text),
+            has_provider_payload: facts.has_provider_payload,
+            blob_reference,
+            found,
+            unicode_escapes: line.has_unicode_escapes(),
+        })
+    }
+}
+
+/// Takes in an object that starts the text.
+struct LoneObject<'a, F> {
+    facts: &'a mut MessageFacts,
+    blob_reference: bool,
+    found: bool,
+    end: Option<usize>,
+    seeks: PhantomData<F>,
+}
+
+impl<F: Search> OnValue for LoneObject<'_, F> {
+    type Search = F;
+
+    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
+        cursor.watch(BLOB_PREFIX);
+        self.end = if at == 0 { self.facts.read(cursor, at) } else { None };
+        (self.blob_reference, self.found) = (cursor.marked, cursor.found);
+        self.end
+    }
+
+    fn value(&mut self, _start: usize, _end: usize) {}
 }
 
 /// The first line that starts at `from` or later.
@@ -335,6 +415,8 @@ struct LineReader<'a> {
 }
 
 impl OnValue for LineReader<'_> {
+    type Search = Nothing;
+
     #[inline]
     fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
         self.is_object = true;
@@ -426,7 +508,7 @@ impl LineReader<'_> {
         } else if kind == EntryKind::Label
             && let Some(target) = facts.target.text(self.bytes)
         {
-            let string = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+            let string = |text: &[u8]| wtf8_to_str(text).into_owned();
             let label = facts.label.text(self.bytes).filter(|label| !label.is_empty()).map(|label| string(&label));
             self.scan.labels.push(LabelEvent { entry: index, target: string(&target), label });
         }

@@ -2,7 +2,7 @@
 
 use crate::blob::BlobHash;
 use serde::Serialize;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 /// What was noticed while reading a session. Nothing of it keeps the rest from being read.
@@ -138,24 +138,40 @@ impl fmt::Display for LoadReport {
         }
         for DuplicateId { id, lines } in &self.duplicate_ids {
             let lines: Vec<String> = lines.iter().map(u64::to_string).collect();
-            writeln!(f, "id {id} stands on lines {}; the last one counts", lines.join(", "))?;
+            writeln!(f, "id {} stands on lines {}; the last one counts", Shown(id), lines.join(", "))?;
         }
         for MissingParent { id, line, parent_id } in &self.missing_parents {
+            let (id, parent_id) = (Shown(id), Shown(parent_id));
             writeln!(f, "line {line}: the parent {parent_id} of {id} is not in the file, taken as a root")?;
         }
         for cycle in &self.cycles {
-            match &cycle[..] {
+            let ids: Vec<String> = cycle.iter().map(|id| Shown(id).to_string()).collect();
+            match &ids[..] {
                 [id] => writeln!(f, "cycle: {id} is its own parent; it is taken as a root")?,
                 ids => writeln!(f, "cycle: {} lead back to themselves; the first is taken as a root", ids.join(", "))?,
             }
         }
         for EmptyCompaction { id, line, first_kept_entry_id } in &self.empty_compactions {
             let first = first_kept_entry_id.as_deref().unwrap_or("(none given)");
+            let (id, first) = (Shown(id), Shown(first));
             writeln!(f, "line {line}: compaction {id} keeps nothing: {first} is not before it on its path")?;
         }
         for MissingBlob { hash, line } in &self.missing_blobs {
             writeln!(f, "line {line}: blob {} is missing or damaged", hash.as_str())?;
         }
         Ok(())
+    }
+}
+
+/// An id in a line of the report: a control character in it cannot make it look like two.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|c| match c {
+            '\u{2028}' | '\u{2029}' => write!(f, "{}", c.escape_unicode()),
+            c if c.is_control() => write!(f, "{}", c.escape_unicode()),
+            c => f.write_char(c),
+        })
     }
 }

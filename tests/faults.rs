@@ -116,6 +116,45 @@ fn f09_lone_surrogate_escape() {
     assert_eq!(view.entries().len(), 2);
 }
 
+// F9, R45: ids that JavaScript tells apart are two ids; how an id is spelled does not matter.
+#[test]
+fn f09_lone_surrogates_in_ids() {
+    let entry = |id: &str, parent: &str| format!(r#"{{"type":"custom","id":"{id}","parentId":{parent}}}"#);
+    let lines = [
+        entry(r"\ud83d", "null"),
+        entry(r"\ud83e", r#""\ud83d""#),
+        entry(r"\u0061", r#""\uD83E""#),
+        entry("b", r#""a""#),
+    ];
+    let view = read(format!("{HEADER}\n{}\n", lines.join("\n")));
+    let parents: Vec<Option<u64>> = view.entries().map(|entry| entry.parent().map(EntryRef::line)).collect();
+    assert_eq!(parents, [None, Some(2), Some(3), Some(4)]);
+    assert!(view.report().unwrap().is_empty());
+}
+
+// R45: an id whose bytes are damaged is found by the id that is shown.
+#[test]
+fn ids_that_are_not_utf8() {
+    let mut text = format!("{HEADER}\n").into_bytes();
+    text.extend_from_slice(b"{\"type\":\"custom\",\"id\":\"x\xffy\",\"parentId\":null}\n");
+    let view = read(text);
+    let id = view.leaf().unwrap().id().unwrap().into_owned();
+    assert_eq!(id, "x\u{fffd}y");
+    assert_eq!(view.entry(&id), view.leaf());
+}
+
+// A control character in an id does not forge a line of the report.
+#[test]
+fn ids_cannot_forge_the_report() {
+    let entry = r#"{"type":"custom","id":"x\nline 9: blob","parentId":"p\u001b[2Jq\u2028"}"#;
+    let report = read(format!("{HEADER}\n{entry}\n")).report().unwrap();
+    assert_eq!(report.missing_parents[0].id, "x\nline 9: blob");
+    assert_eq!(
+        report.to_string(),
+        "line 2: the parent p\\u{1b}[2Jq\\u{2028} of x\\u{a}line 9: blob is not in the file, taken as a root\n"
+    );
+}
+
 // F10: U+2028, U+2029, U+0085 and the like end no line (R14).
 #[test]
 fn f10_only_a_newline_ends_a_line() {

@@ -2,16 +2,22 @@
 //! the bytes of the file. Expected bytes are written by hand.
 #![allow(clippy::unwrap_used)]
 
+#[path = "manager/artifacts.rs"]
+mod artifacts;
 #[path = "manager/bytes.rs"]
 mod bytes;
 #[path = "manager/common.rs"]
 mod common;
 #[path = "manager/copies.rs"]
 mod copies;
+#[path = "manager/files.rs"]
+mod files;
 #[path = "manager/life.rs"]
 mod life;
 #[path = "manager/migration.rs"]
 mod migration;
+#[path = "manager/moves.rs"]
+mod moves;
 #[path = "manager/names.rs"]
 mod names;
 #[path = "manager/rewrites.rs"]

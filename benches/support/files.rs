@@ -1,4 +1,5 @@
 //! The files the benchmarks read, made once and kept under cargo's target folder.
+#![allow(dead_code, reason = "several targets include this file, and each uses only a part of it")]
 
 use crate::sessions::{self, GENERATION, Shape};
 use std::fs;
@@ -28,6 +29,11 @@ impl Sizes {
     };
     /// For seeing that everything runs.
     pub const SMALL: Self = Self { session: 5 << 20, escapes: 1 << 20, small_lines: 2_000, chains: &[1_000, 10_000] };
+
+    /// Entries of the longest chain.
+    pub fn long_chain(self) -> u64 {
+        self.chains.iter().copied().max().unwrap_or_default()
+    }
 }
 
 /// The three shapes of lines that are scanned.
@@ -41,6 +47,12 @@ pub struct Files {
 impl Files {
     pub fn new(sizes: Sizes) -> Self {
         Self { sizes, dir: Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-data") }
+    }
+
+    /// The folder of the files, which exists.
+    pub fn dir(&self) -> io::Result<&Path> {
+        fs::create_dir_all(&self.dir)?;
+        Ok(&self.dir)
     }
 
     /// The session that is opened: messages and tool results of usual sizes, a compaction every 2 MB.

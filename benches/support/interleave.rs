@@ -6,12 +6,20 @@ use std::time::{Duration, Instant};
 /// A job and its times, in the order of the rounds.
 pub struct Timed<'a> {
     run: Box<dyn FnMut() + 'a>,
+    after: Option<Box<dyn FnMut() + 'a>>,
     times: Vec<Duration>,
 }
 
 impl<'a> Timed<'a> {
     pub fn new(run: impl FnMut() + 'a) -> Self {
-        Self { run: Box::new(run), times: Vec::new() }
+        Self { run: Box::new(run), after: None, times: Vec::new() }
+    }
+
+    /// Runs `after` after each run, without counting its time.
+    #[allow(dead_code, reason = "not every target has something to clear away")]
+    pub fn after(mut self, after: impl FnMut() + 'a) -> Self {
+        self.after = Some(Box::new(after));
+        self
     }
 
     /// The median time.
@@ -44,9 +52,24 @@ pub fn interleave(rounds: usize, jobs: &mut [Timed<'_>]) {
             let start = Instant::now();
             (job.run)();
             let time = start.elapsed();
+            if let Some(after) = &mut job.after {
+                after();
+            }
             if round > 0 {
                 job.times.push(time);
             }
         }
     }
+}
+
+/// The heading of a table of ratios.
+pub fn heading() {
+    println!("{:<26} {:<34} {:>7} {:>15} {:>7}", "what", "against", "ratio", "range", "target");
+}
+
+/// A row of it; `target`: the most that the ratio may be.
+pub fn row(what: &str, against: &str, ratio: &Ratio, target: Option<f64>) {
+    let range = format!("{:.2} to {:.2}", ratio.min, ratio.max);
+    let target = target.map_or_else(|| "-".to_owned(), |target| format!("{target:.1}"));
+    println!("{what:<26} {against:<34} {:>7.2} {range:>15} {target:>7}", ratio.median);
 }

@@ -2,7 +2,7 @@
 
 use crate::baseline;
 use crate::files::{Files, SHAPES};
-use crate::interleave::{Ratio, Timed, interleave};
+use crate::interleave::{Timed, heading, interleave, row};
 use crate::memory;
 use leaflog::internals::{self, Input};
 use leaflog::{Leaf, SessionView};
@@ -14,24 +14,15 @@ use std::time::{Duration, Instant};
 const ONE: NonZero<usize> = NonZero::<usize>::MIN;
 const TWO: NonZero<usize> = ONE.saturating_add(1);
 
-/// The most that a ratio may be.
-type Target = Option<f64>;
-
 /// Measures and prints all ratios.
 pub fn print(files: &Files, rounds: usize) -> io::Result<()> {
     println!("\nRatios: median of {rounds} interleaved rounds, with the least and the greatest");
-    println!("{:<26} {:<34} {:>7} {:>15} {:>7}", "what", "against", "ratio", "range", "target");
+    heading();
     scans(files, rounds)?;
     opening(files, rounds)?;
     memory(files)?;
     entries(files)?;
     walks(files, rounds)
-}
-
-fn row(what: &str, against: &str, ratio: &Ratio, target: Target) {
-    let range = format!("{:.2} to {:.2}", ratio.min, ratio.max);
-    let target = target.map_or_else(|| "-".to_owned(), |target| format!("{target:.1}"));
-    println!("{what:<26} {against:<34} {:>7.2} {range:>15} {target:>7}", ratio.median);
 }
 
 fn absolute(what: &str, time: Duration, bytes: usize) {

@@ -4,7 +4,7 @@ use super::kind::Role;
 use super::time;
 use super::usage::{self, Usage};
 use crate::json::cursor::Strings;
-use crate::json::{Cursor, decode};
+use crate::json::{Cursor, decode, decode_wtf8};
 use std::borrow::Cow;
 
 /// A string value that begins so may be a blob reference (R51).
@@ -38,14 +38,10 @@ impl Field {
         })
     }
 
-    /// The characters of a string value; borrowed unless the text has escapes.
+    /// The characters of a string value as WTF-8, in which two strings are the same when a
+    /// JavaScript program reads them as the same.
     pub(crate) fn text<'a>(self, bytes: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-        let raw = self.raw(bytes)?;
-        Some(if memchr::memchr(b'\\', raw).is_none() {
-            Cow::Borrowed(raw)
-        } else {
-            Cow::Owned(decode(raw).into_owned().into_bytes())
-        })
+        self.raw(bytes).map(decode_wtf8)
     }
 }
 
@@ -157,7 +153,8 @@ impl Facts {
 }
 
 impl MessageFacts {
-    fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
+    /// Reads the message at `at` in place of what was here; gives the position after it.
+    pub(crate) fn read<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
         *self = Self::default();
         if cursor.bytes.get(at) != Some(&b'{') {
             return cursor.value(at);

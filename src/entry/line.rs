@@ -9,7 +9,11 @@ pub(crate) struct LineBuilder {
 
 impl LineBuilder {
     pub(crate) fn new(type_name: &str) -> Self {
-        let mut text = Vec::with_capacity(256);
+        Self::within(Vec::with_capacity(256), type_name)
+    }
+
+    /// Builds in an empty buffer that was used before.
+    pub(crate) fn within(mut text: Vec<u8>, type_name: &str) -> Self {
         text.extend_from_slice(b"{\"type\":");
         push_string(&mut text, type_name);
         Self { text }

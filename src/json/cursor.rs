@@ -6,12 +6,73 @@
 
 use super::string::decode;
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 /// Finds where strings end.
 pub(crate) trait Strings {
     /// Index of the quote that closes the string whose first byte is at `from`; `None` when the
     /// string is not closed or is not valid JSON.
     fn close(&self, bytes: &[u8], from: usize) -> Option<usize>;
+    /// Whether a key, as it is spelled, is looked for.
+    #[inline(always)]
+    fn seeks_key(_key: &[u8]) -> bool {
+        false
+    }
+    /// Whether a string value is.
+    #[inline(always)]
+    fn seeks_value(_value: &[u8]) -> bool {
+        false
+    }
+}
+
+/// What is looked for in a text while it is read, at any depth.
+pub(crate) trait Search {
+    /// Whether it is a key that is spelled so.
+    fn key(key: &[u8]) -> bool;
+    /// Whether it is a string value that is spelled so.
+    fn value(value: &[u8]) -> bool;
+}
+
+/// Nothing is looked for.
+pub(crate) struct Nothing;
+
+impl Search for Nothing {
+    #[inline(always)]
+    fn key(_key: &[u8]) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn value(_value: &[u8]) -> bool {
+        false
+    }
+}
+
+/// Reads strings as `S` does and looks for what `F` says.
+#[derive(Clone, Copy)]
+pub(crate) struct Seeking<S, F>(S, PhantomData<F>);
+
+impl<S, F> Seeking<S, F> {
+    pub(crate) fn new(strings: S) -> Self {
+        Self(strings, PhantomData)
+    }
+}
+
+impl<S: Strings, F: Search> Strings for Seeking<S, F> {
+    #[inline(always)]
+    fn close(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        self.0.close(bytes, from)
+    }
+
+    #[inline(always)]
+    fn seeks_key(key: &[u8]) -> bool {
+        F::key(key)
+    }
+
+    #[inline(always)]
+    fn seeks_value(value: &[u8]) -> bool {
+        F::value(value)
+    }
 }
 
 /// The bitmap of a clean line; bit 0 is the byte at `base`.
@@ -98,11 +159,13 @@ pub(crate) struct Cursor<'a, S> {
     escapes: bool,
     /// A skipped string value began with the marker, or may have.
     pub(crate) marked: bool,
+    /// What is looked for was there.
+    pub(crate) found: bool,
 }
 
 impl<'a, S: Strings> Cursor<'a, S> {
     pub(crate) fn new(bytes: &'a [u8], strings: S) -> Self {
-        Self { bytes, strings, marker: b"", escapes: false, marked: false }
+        Self { bytes, strings, marker: b"", escapes: false, marked: false, found: false }
     }
 
     /// Tells that the text may spell characters with `\u` escapes.
@@ -166,6 +229,7 @@ impl<'a, S: Strings> Cursor<'a, S> {
         if self.marker.first() == self.bytes.get(at + 1) || self.escapes {
             self.mark(at + 1, close);
         }
+        self.found |= S::seeks_value(&self.bytes[at + 1..close]);
         Some(close + 1)
     }
 
@@ -234,6 +298,14 @@ impl<'a, S: Strings> Cursor<'a, S> {
         Some(at)
     }
 
+    /// [`Cursor::key`], which may be looked for.
+    #[inline(always)]
+    fn sought_key(&mut self, at: usize) -> Option<(Key, usize)> {
+        let (key, value) = self.key(at)?;
+        self.found |= S::seeks_key(&self.bytes[key.start..key.end]);
+        Some((key, value))
+    }
+
     /// Reads the key that opens at `at`; gives it and the position of its value.
     #[inline]
     pub(crate) fn key(&self, at: usize) -> Option<(Key, usize)> {
@@ -264,7 +336,7 @@ impl<'a, S: Strings> Cursor<'a, S> {
             return Some(at + 1);
         }
         loop {
-            let (key, value) = self.key(at)?;
+            let (key, value) = self.sought_key(at)?;
             at = member(self, key, value)?;
             at = self.white(at);
             match self.byte(at)? {
@@ -315,7 +387,7 @@ impl<'a, S: Strings> Cursor<'a, S> {
                     } else {
                         nesting.push(object);
                         if object {
-                            at = self.key(at)?.1;
+                            at = self.sought_key(at)?.1;
                         }
                         false
                     }
@@ -340,7 +412,7 @@ impl<'a, S: Strings> Cursor<'a, S> {
                     b',' => {
                         at = self.white(at + 1);
                         if object {
-                            at = self.key(at)?.1;
+                            at = self.sought_key(at)?.1;
                         }
                         break;
                     }

@@ -1,7 +1,7 @@
 //! Scanning a physical line: where it ends, and the JSON values it begins with.
 
 use super::block::{self, Classify};
-use super::cursor::{Bitmap, Checked, Cursor, Strings};
+use super::cursor::{Bitmap, Checked, Cursor, Search, Seeking, Strings};
 use std::borrow::Cow;
 
 /// Scans the lines of a buffer. Holds the bitmap between lines, so one scanner serves a thread.
@@ -69,6 +69,8 @@ pub(crate) fn one_value(text: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 /// What [`Line::values`] hands out: a way to read the value at a position.
 pub(crate) trait OnValue {
+    /// What is looked for meanwhile.
+    type Search: Search;
     /// Reads the object at `at` and gives the position after it.
     fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize>;
     /// The value `start..end` is whole; for an object, [`OnValue::object`] just read it.
@@ -78,6 +80,11 @@ pub(crate) trait OnValue {
 impl Line<'_> {
     pub(crate) fn is_clean(&self) -> bool {
         self.clean
+    }
+
+    /// Something may be spelled with a `\u` escape.
+    pub(crate) fn has_unicode_escapes(&self) -> bool {
+        self.unicode_escapes
     }
 
     /// Reads the leading values of the line, one after another (R14). Gives the position of the
@@ -93,7 +100,8 @@ impl Line<'_> {
         }
     }
 
-    fn read(&self, strings: impl Strings, on_value: &mut impl OnValue) -> usize {
+    fn read<V: OnValue>(&self, strings: impl Strings, on_value: &mut V) -> usize {
+        let strings = Seeking::<_, V::Search>::new(strings);
         let mut cursor = Cursor::new(self.bytes, strings).with_escapes(self.unicode_escapes);
         let mut at = self.start;
         if self.bytes[at..].starts_with(b"\xEF\xBB\xBF") {

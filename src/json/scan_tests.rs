@@ -1,6 +1,7 @@
 //! Which lines hold which values: the grammar of RFC 8259, and what R14, R47 and R48 add.
 
 use super::super::block;
+use super::super::cursor::Nothing;
 use super::{Bitmap, Checked, Cursor, Line, OnValue, Scanner, Strings};
 
 /// Collects the spans of values; objects are read member by member, or skipped whole.
@@ -11,6 +12,8 @@ struct Spans {
 }
 
 impl OnValue for Spans {
+    type Search = Nothing;
+
     fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
         if !self.by_member {
             return cursor.value(at);

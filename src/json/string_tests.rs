@@ -1,4 +1,4 @@
-use super::{decode, push_string};
+use super::{decode, decode_wtf8, push_string, push_wtf8, wtf8_to_str};
 use proptest::prelude::*;
 
 fn decoded(raw: &str) -> String {
@@ -64,6 +64,18 @@ fn encode() {
     assert_eq!(written("\u{7f}\u{80}\u{2028}\u{2029}\u{feff}é🙂"), "\"\u{7f}\u{80}\u{2028}\u{2029}\u{feff}é🙂\"");
 }
 
+// The bytes are those of `"\\ud83d".encode("utf-8", "surrogatepass")` in Python.
+#[test]
+fn lone_surrogates_stay_apart_in_wtf8() {
+    assert_eq!(*decode_wtf8(br"a\ud83d"), *b"a\xed\xa0\xbd");
+    assert_eq!(*decode_wtf8(br"\ude00b"), *b"\xed\xb8\x80b");
+    assert_eq!(*decode_wtf8(br"\ud83d\ude00"), *"😀".as_bytes());
+    // What is not UTF-8 is what a reader makes of it.
+    assert_eq!(*decode_wtf8(b"x\xff\\n"), *"x\u{fffd}\n".as_bytes());
+    assert_eq!(wtf8_to_str(b"a\xed\xa0\xbdb\xed\xb8\x80"), "a\u{fffd}b\u{fffd}");
+    assert_eq!(wtf8_to_str(b"\xc3\xa9"), "é");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -73,6 +85,16 @@ proptest! {
         prop_assert_eq!(decoded(&out[1..out.len() - 1]), text.clone());
         prop_assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text.clone());
         prop_assert_eq!(&out, &serde_json::to_string(&text).unwrap());
+    }
+
+    #[test]
+    fn wtf8_is_written_as_it_was_read(units in prop::collection::vec(prop_oneof![0xd7f0u16..0xe010, any::<u16>()], 0..12)) {
+        let escaped: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+        let mut out = Vec::new();
+        push_wtf8(&mut out, &decode_wtf8(escaped.as_bytes()));
+        prop_assert_eq!(&*decode_wtf8(&out[1..out.len() - 1]), &*decode_wtf8(escaped.as_bytes()));
+        // No half of a pair is written as it is.
+        prop_assert!(std::str::from_utf8(&out).is_ok());
     }
 
     #[test]

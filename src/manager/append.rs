@@ -8,6 +8,9 @@ use super::SessionManager;
 use crate::entry::{LineBuilder, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, one_value};
+use crate::load::Message;
+use crate::tree::{Id, hex_text};
+use crate::view::{NewEntry, SessionView};
 use std::borrow::Cow;
 
 /// What a compaction says.
@@ -58,11 +61,7 @@ pub struct SessionInit<'a> {
 }
 
 /// Id, parent and timestamp of an entry to be.
-struct Base {
-    id: String,
-    parent: Option<String>,
-    timestamp: String,
-}
+type Base = NewEntry;
 
 impl Base {
     fn put(&self, line: LineBuilder) -> LineBuilder {
@@ -82,8 +81,22 @@ impl SessionManager {
     /// `INVALID_ARGUMENT` when it is not one JSON object; the failure in force; an error of
     /// writing.
     pub fn append_message(&mut self, message: &str) -> Result<String> {
-        let message = object(message)?;
-        self.append(|base| base.line("message").json("message", &message))
+        let (text, message) = self.read_message(message)?;
+        self.append_with(|view, base| {
+            let line = LineBuilder::within(view.line_buffer(), "message");
+            view.push_message(base.put(line).json("message", &text).finish(), base, &message)
+        })
+    }
+
+    /// The text of a message as it can stand in a line, and what the index wants of it.
+    fn read_message<'a>(&mut self, text: &'a str) -> Result<(Cow<'a, [u8]>, Message)> {
+        if let Some(message) = self.view.read_message(text.as_bytes()) {
+            return Ok((Cow::Borrowed(text.as_bytes()), message));
+        }
+        // With blanks around it or line ends in it, or no message.
+        let text = object(text)?;
+        let message = self.view.read_message(&text).ok_or_else(not_an_object)?;
+        Ok((text, message))
     }
 
     /// Appends a change of the thinking level; `None` for the default.
@@ -269,26 +282,31 @@ impl SessionManager {
     }
 
     fn append(&mut self, build: impl FnOnce(&Base) -> LineBuilder) -> Result<String> {
+        self.append_with(|view, base| view.push(build(base).finish()))
+    }
+
+    fn append_with(&mut self, push: impl FnOnce(&mut SessionView, &Base) -> Result<u32>) -> Result<String> {
         let now = self.generator.0.now_ms();
         let begun = self.begin_append(now);
         let leaf = self.view.tree().leaf();
         let base = Base {
             id: self.new_entry_id(),
+            leaf,
             parent: leaf.and_then(|leaf| self.view.tree().id(leaf)).map(Cow::into_owned),
             timestamp: time::format(now),
         };
-        let index = self.view.push(build(&base).finish())?;
+        let index = push(&mut self.view, &base)?;
         self.view.set_leaf(Some(index));
-        self.appended(index, begun)?;
+        self.appended(index, begun, now)?;
         Ok(base.id)
     }
 
     /// Eight hex digits that no entry has; after a hundred tries a session id (R4).
     pub(super) fn new_entry_id(&mut self) -> String {
         for _ in 0..100 {
-            let id = format!("{:08x}", self.generator.0.entry_id());
-            if self.view.tree().find(id.as_bytes()).is_none() {
-                return id;
+            let id = self.generator.0.entry_id();
+            if self.view.tree().lookup(Id::Hex(id)).is_none() {
+                return hex_text(id);
             }
         }
         self.generator.0.session_id()
@@ -309,7 +327,11 @@ fn optional(text: Option<&str>) -> Result<Option<Cow<'_, [u8]>>> {
 pub(super) fn object(text: &str) -> Result<Cow<'_, [u8]>> {
     let value = value(text)?;
     if !Json::new(&value).is_object() {
-        return Err(Error::new(ErrorCode::InvalidArgument, "the text is not a JSON object"));
+        return Err(not_an_object());
     }
     Ok(value)
+}
+
+fn not_an_object() -> Error {
+    Error::new(ErrorCode::InvalidArgument, "the text is not a JSON object")
 }

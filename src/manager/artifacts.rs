@@ -4,6 +4,7 @@ use super::SessionManager;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{artifacts_dir, disk};
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,10 @@ impl ArtifactManager {
         }
         let failed = |error, path: &Path| Error::io(error, "cannot make the artifact", path);
         disk::create_dir(&self.dir).map_err(|error| failed(error, &self.dir))?;
-        let mut id = self.ids().map(|(id, _)| id + 1).max().unwrap_or(0);
+        // Only the same name is refused by the file system; two tools of two processes would get the
+        // same id. A folder that cannot be locked is no reason to refuse.
+        let _held = File::open(&self.dir).and_then(|dir| dir.lock().map(|()| dir));
+        let mut id = self.ids().filter_map(|(id, _)| id.checked_add(1)).max().unwrap_or(0);
         loop {
             let path = self.dir.join(format!("{id}.{tool_type}.log"));
             match disk::create_new(&path) {
@@ -71,7 +75,8 @@ impl ArtifactManager {
         std::fs::read_dir(&self.dir).into_iter().flatten().flatten().filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let (id, _) = name.strip_suffix(".log")?.split_once('.')?;
-            Some((id.parse().ok()?, entry.path()))
+            let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
+            Some((id.parse().ok().filter(|_| is_number)?, entry.path()))
         })
     }
 }

@@ -171,9 +171,7 @@ impl SessionManager {
                 view.mark_own(index);
                 continue;
             };
-            if self.view.tree().slot(entry).is_own() {
-                view.mark_own(index);
-            }
+            view.take_owner(index, self.view.tree().slot(entry));
             if self.view.in_memory(entry).is_some() {
                 view.keep_text(index, line.text(&self.view)?.into_owned())?;
             }

@@ -51,7 +51,7 @@ impl SessionManager {
             (true, _) => self.write(Backend::rewrite),
             (false, Backend::Storage(stored)) if self.view.is_migrated() => {
                 if self.options.migration_rewrite == MigrationRewrite::Immediate {
-                    stored.write_anew(&mut self.view, &mut self.pending, now)
+                    stored.rewrite(&mut self.view, &mut self.pending, now)
                 } else {
                     Ok(())
                 }
@@ -145,12 +145,10 @@ impl SessionManager {
     /// The folder that [`SessionManager::move_to`] would move the session to.
     #[must_use]
     pub fn dir_after_move(&self, new_cwd: impl AsRef<Path>) -> PathBuf {
-        let root = match self.session_dir.file_name() {
-            Some(dir) if dir == paths::dir_name(&self.cwd).as_str() => self.session_dir.parent().map(Path::to_owned),
-            _ => None,
-        };
-        let root = root.unwrap_or_else(|| paths::sessions_dir(self.options.agent_dir.as_deref()));
-        root.join(paths::dir_name(&paths::absolute(new_cwd.as_ref())))
+        let dirs = &self.options.dirs;
+        let in_default_dir = dirs.is_session_dir_of(&self.session_dir, &self.cwd);
+        let root = self.session_dir.parent().filter(|_| in_default_dir).map_or_else(|| dirs.sessions(), Path::to_owned);
+        root.join(dirs.session_dir_name(&paths::absolute(new_cwd.as_ref())))
     }
 
     /// Writes the session at its new place, with its new header, then removes the old file. So it
@@ -171,9 +169,14 @@ impl SessionManager {
                 self.write_moved(new, new_cwd, new_dir, true)?;
                 self.remove_session_file(old)
             }),
-            _ => self
-                .write_moved(new, new_cwd, new_dir, had_file)
-                .and_then(|()| if had_file { self.remove_session_file(old) } else { Ok(()) }),
+            Backend::Storage(stored) if had_file => {
+                let now = self.generator.0.now_ms();
+                stored
+                    .catch_up(&mut self.view, &mut self.pending, now)
+                    .and_then(|()| self.write_moved(new, new_cwd, new_dir, true))
+                    .and_then(|()| self.remove_session_file(old))
+            }
+            _ => self.write_moved(new, new_cwd, new_dir, false),
         };
         if let Err(error) = moved {
             if self.path.as_deref() == Some(new) {

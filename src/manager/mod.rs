@@ -103,6 +103,14 @@ impl SessionManager {
         ManagerOptions::new().open(path)
     }
 
+    /// The default session folder of the project at `cwd`, with the default [`ManagerOptions`].
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::default_session_dir`].
+    pub fn default_session_dir(cwd: impl AsRef<Path>) -> Result<PathBuf> {
+        ManagerOptions::new().default_session_dir(cwd)
+    }
+
     /// A session that is kept nowhere.
     ///
     /// # Errors
@@ -220,6 +228,19 @@ impl SessionManager {
         Ok(None)
     }
 
+    /// Takes out of what is shown of this process's assistant messages what belongs to a live
+    /// connection to a provider: `providerPayload` of the type `openaiResponsesHistory`, and the
+    /// `thinkingSignature` of thinking blocks beside it. Messages that were loaded never show it.
+    /// Says whether there was any. The file keeps it, and so does [`EntryRef::text`].
+    ///
+    /// # Errors
+    /// When the file cannot be read any more.
+    ///
+    /// [`EntryRef::text`]: crate::EntryRef::text
+    pub fn sanitize_loaded_openai_responses_replay_metadata(&mut self) -> Result<bool> {
+        self.view.show_as_loaded()
+    }
+
     /// Moves the leaf to an entry: the next append becomes its child (R19).
     ///
     /// # Errors
@@ -245,7 +266,9 @@ impl SessionManager {
         if !self.started {
             return Ok(());
         }
-        if !self.pending.unsaved.is_empty() {
+        let lost = self.backend.has_lost_writes();
+        let lost = self.latch(lost)?;
+        if lost || !self.pending.unsaved.is_empty() {
             self.write(|backend, view, pending, now| backend.append(None, view, pending, now))?;
         }
         let result = self.backend.flush();
@@ -329,12 +352,21 @@ impl SessionManager {
         &mut self,
         how: impl FnOnce(&mut Backend, &mut SessionView, &mut Pending, i64) -> Result<()>,
     ) -> Result<()> {
+        let now = self.generator.0.now_ms();
+        self.write_at(now, how)
+    }
+
+    /// The same at a moment that is known.
+    fn write_at(
+        &mut self,
+        now: i64,
+        how: impl FnOnce(&mut Backend, &mut SessionView, &mut Pending, i64) -> Result<()>,
+    ) -> Result<()> {
         self.check_latch()?;
         if !self.is_persisted() {
             self.pending.clear();
             return Ok(());
         }
-        let now = self.generator.0.now_ms();
         let result = how(&mut self.backend, &mut self.view, &mut self.pending, now);
         self.latch(result)
     }
@@ -344,7 +376,7 @@ impl SessionManager {
     }
 
     /// Keeps a failure in force, and logs it once. That another process held the lock passes.
-    fn latch(&mut self, result: Result<()>) -> Result<()> {
+    fn latch<T>(&mut self, result: Result<T>) -> Result<T> {
         let Err(error) = &result else { return result };
         if error.code() != ErrorCode::Locked && self.latched.is_none() {
             self.latched = Some(error.clone());
@@ -367,7 +399,7 @@ impl SessionManager {
     }
 
     /// Decides what an append means for the file, and does it (R29).
-    fn appended(&mut self, index: u32, begun: Result<Option<Begun>>) -> Result<()> {
+    fn appended(&mut self, index: u32, begun: Result<Option<Begun>>, now_ms: i64) -> Result<()> {
         if !self.is_persisted() {
             return Ok(());
         }
@@ -377,7 +409,7 @@ impl SessionManager {
             return Ok(());
         }
         self.started = true;
-        self.write(|backend, view, pending, now| backend.append(begun?, view, pending, now))
+        self.write_at(now_ms, |backend, view, pending, now| backend.append(begun?, view, pending, now))
     }
 
     /// The session is at `path` from now on; nothing is written.
@@ -408,8 +440,7 @@ impl Backend {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.append(begun, view, pending, now_ms),
-            Self::Storage(stored) if stored.is_new() || view.is_migrated() => stored.write_anew(view, pending, now_ms),
-            Self::Storage(stored) => stored.append(view, pending),
+            Self::Storage(stored) => stored.append(view, pending, now_ms),
         }
     }
 
@@ -417,7 +448,7 @@ impl Backend {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => file.rewrite(view, pending, now_ms),
-            Self::Storage(stored) => stored.write_anew(view, pending, now_ms),
+            Self::Storage(stored) => stored.rewrite(view, pending, now_ms),
         }
     }
 
@@ -429,10 +460,20 @@ impl Backend {
         }
     }
 
+    fn has_lost_writes(&self) -> Result<bool> {
+        match self {
+            Self::File(file) => file.has_lost_writes(),
+            Self::Nowhere | Self::Storage(_) => Ok(false),
+        }
+    }
+
     fn close(&mut self) -> Result<()> {
         match self {
             Self::Nowhere => Ok(()),
-            Self::File(file) => file.close(),
+            Self::File(file) => {
+                file.close();
+                Ok(())
+            }
             Self::Storage(stored) => stored.close(),
         }
     }

@@ -4,9 +4,11 @@ use super::{Backend, SessionManager};
 use crate::blob::BlobStore;
 use crate::entry::{Generator, SystemGenerator};
 use crate::error::Result;
-use crate::paths;
+use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
-use crate::storage::{MemorySessionStorage, SessionStorage};
+use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, relocate};
+use std::any::Any;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,9 +42,12 @@ pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 /// [`in_memory`](Self::in_memory).
 #[derive(Clone)]
 pub struct ManagerOptions {
-    pub(super) agent_dir: Option<PathBuf>,
+    pub(super) dirs: AgentDirs,
     pub(super) session_dir: Option<PathBuf>,
+    /// `None` for files.
     pub(super) storage: Option<Arc<dyn SessionStorage>>,
+    /// Files were asked for: a session in memory reads from them too.
+    asked_for_files: bool,
     pub(super) lock_timeout: Duration,
     pub(super) durability: Durability,
     pub(super) migration_rewrite: MigrationRewrite,
@@ -53,7 +58,7 @@ pub struct ManagerOptions {
 impl fmt::Debug for ManagerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManagerOptions")
-            .field("agent_dir", &self.agent_dir)
+            .field("dirs", &self.dirs)
             .field("session_dir", &self.session_dir)
             .field("storage", &self.storage.as_ref().map(|_| "…"))
             .field("lock_timeout", &self.lock_timeout)
@@ -66,9 +71,10 @@ impl fmt::Debug for ManagerOptions {
 impl Default for ManagerOptions {
     fn default() -> Self {
         Self {
-            agent_dir: None,
+            dirs: AgentDirs::new(),
             session_dir: None,
             storage: None,
+            asked_for_files: false,
             lock_timeout: Duration::from_secs(10),
             durability: Durability::default(),
             migration_rewrite: MigrationRewrite::default(),
@@ -88,8 +94,35 @@ impl ManagerOptions {
     /// The agent's folder, which holds `sessions` and `blobs`; by default the one of this machine.
     #[must_use]
     pub fn agent_dir(mut self, dir: impl Into<PathBuf>) -> Self {
-        self.agent_dir = Some(dir.into());
+        self.dirs = self.dirs.agent_dir(dir);
         self
+    }
+
+    /// The name of the config folder under home, `.xcsh` by default.
+    #[must_use]
+    pub fn config_dir_name(mut self, name: impl Into<OsString>) -> Self {
+        self.dirs = self.dirs.config_dir_name(name);
+        self
+    }
+
+    /// The environment that folders and the terminal are found by; by default that of the process.
+    #[must_use]
+    pub fn environment(mut self, env: Environment) -> Self {
+        self.dirs = self.dirs.environment(env);
+        self
+    }
+
+    /// How the session folders of projects are named.
+    #[must_use]
+    pub fn dir_naming(mut self, naming: DirNaming) -> Self {
+        self.dirs = self.dirs.dir_naming(naming);
+        self
+    }
+
+    /// The agent's folders, as these options and the environment name them.
+    #[must_use]
+    pub fn dirs(&self) -> &AgentDirs {
+        &self.dirs
     }
 
     /// The folder of the session files; by default the project's in the agent's folder, or that of
@@ -100,10 +133,13 @@ impl ManagerOptions {
         self
     }
 
-    /// Where sessions are kept; by default in files.
+    /// Where sessions are kept; by default in files, which is what
+    /// [`FileSessionStorage`](crate::FileSessionStorage) means too.
     #[must_use]
     pub fn storage(mut self, storage: impl SessionStorage + 'static) -> Self {
-        self.storage = Some(Arc::new(storage));
+        // Files have locks, and one write for an append, that no storage has (R53, R54).
+        self.asked_for_files = (&storage as &dyn Any).is::<FileSessionStorage>();
+        self.storage = (!self.asked_for_files).then(|| Arc::new(storage) as Arc<dyn SessionStorage>);
         self
     }
 
@@ -187,7 +223,7 @@ impl ManagerOptions {
     /// # Errors
     /// None that would be known.
     pub fn in_memory(mut self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
-        if self.storage.is_none() {
+        if self.storage.is_none() && !self.asked_for_files {
             self.storage = Some(Arc::new(MemorySessionStorage::new()));
         }
         let cwd = paths::absolute(cwd.as_ref());
@@ -195,14 +231,50 @@ impl ManagerOptions {
         SessionManager::make(self, cwd, dir, false)
     }
 
+    /// The folder that new sessions of the project at `cwd` go to by default. It is made, and with
+    /// [`DirNaming::HomeRelative`] what the project has under the other name is moved to it, as far
+    /// as nobody is using it (R57).
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn default_session_dir(&self, cwd: impl AsRef<Path>) -> Result<PathBuf> {
+        let cwd = paths::absolute(cwd.as_ref());
+        let dir = self.project_dir(&cwd);
+        match &self.storage {
+            Some(storage) => storage.ensure_dir(&dir)?,
+            None => FileSessionStorage.ensure_dir(&dir)?,
+        }
+        Ok(dir)
+    }
+
     pub(super) fn dir_for(&self, cwd: &Path) -> PathBuf {
-        self.session_dir
-            .clone()
-            .unwrap_or_else(|| paths::sessions_dir(self.agent_dir.as_deref()).join(paths::dir_name(cwd)))
+        self.session_dir.clone().unwrap_or_else(|| self.project_dir(cwd))
+    }
+
+    /// The project's default folder, after what it has under another name was moved there.
+    fn project_dir(&self, cwd: &Path) -> PathBuf {
+        let mut dirs = self.dirs.session_dirs(cwd).into_iter();
+        let dir = dirs.next().unwrap_or_default();
+        if self.dirs.naming() == DirNaming::HomeRelative && self.storage.is_none() {
+            // A folder is shared by projects whose names are spelled alike: only what goes to this
+            // folder by its own header is moved.
+            let mine = |path: &Path| {
+                let header = crate::discovery::header_of(path).ok().flatten();
+                header
+                    .and_then(|header| header.cwd)
+                    .is_some_and(|cwd| !cwd.is_empty() && dir.ends_with(self.dirs.session_dir_name(Path::new(&cwd))))
+            };
+            for old in dirs.filter(|old| old.is_dir()) {
+                if let (Err(error), Some(log)) = (relocate::move_sessions(&old, &dir, mine), &self.logger) {
+                    log(&format!("sessions of an older folder stay where they are: {error}"));
+                }
+            }
+        }
+        dir
     }
 
     pub(super) fn blobs(&self) -> BlobStore {
-        BlobStore::new(paths::blobs_dir(self.agent_dir.as_deref()))
+        BlobStore::new(self.dirs.blobs())
     }
 
     /// A way to keep the session at `path`.

@@ -64,12 +64,14 @@ impl SessionManager {
     /// is not in memory; when it is in the file, it is there still.
     pub fn restore_state(&mut self, state: SessionState) {
         // What could not be written is not of the state that comes.
-        let _: crate::Result<()> = self.backend.close();
+        let _: crate::Result<()> = self.backend.flush().and(self.backend.close());
         if let Some(path) = state.path {
             self.put_at(path);
         }
-        if let (Backend::File(file), Some(known)) = (&mut self.backend, state.known) {
-            file.set_known(known);
+        match (&mut self.backend, state.known) {
+            (Backend::File(file), Some(known)) => file.set_known(known),
+            (Backend::Storage(stored), _) if state.started => stored.look_again(),
+            _ => {}
         }
         self.view = state.view;
         self.cwd = state.cwd;

@@ -178,11 +178,15 @@ fn the_order_of_operations() {
     assert_eq!(writing(&mut || drop(manager.rewrite_entries(&[]))), NEW_FILE);
     // An append is a look under the lock and one write.
     assert_eq!(steps(&mut || drop(manager.append_message(USER))), [Op::Lock, Op::Stat, Op::Write]);
-    assert_eq!(steps(&mut || drop(manager.flush())), [Op::Sync]);
+    // A flush makes sure that the file is still the one at the path.
+    assert_eq!(steps(&mut || drop(manager.flush())), [Op::Stat, Op::Sync]);
     assert_eq!(steps(&mut || drop(manager.flush())), []);
-    // The blob is whole and has its name before the line that names it is written.
-    assert_eq!(writing(&mut || drop(manager.append_message(&image()))), [Op::Write, Op::Rename, Op::Write]);
-    assert_eq!(steps(&mut || drop(manager.flush())), [Op::Sync, Op::SyncDir, Op::Sync]);
+    // The blob is whole and has its name before the line that names it is written; its folder is new.
+    assert_eq!(
+        writing(&mut || drop(manager.append_message(&image()))),
+        [Op::SyncDir, Op::Write, Op::Rename, Op::Write]
+    );
+    assert_eq!(steps(&mut || drop(manager.flush())), [Op::Stat, Op::Sync, Op::SyncDir, Op::Sync]);
     // In a rewrite the blob is synced before the file takes its place.
     let picture = image().replace("AAAA", "BBBB");
     append_locked(&mut manager, &[&picture]);
@@ -193,7 +197,8 @@ fn the_order_of_operations() {
     // A fork is a new file; a move is one too, and the old one goes last.
     assert_eq!(writing(&mut || drop(manager.fork())), NEW_FILE);
     let moved = writing(&mut || drop(manager.move_to(place.dir().join("b"))));
-    assert_eq!(moved, [&NEW_FILE[..], &[Op::Unlink]].concat());
+    // The folder of the project is new.
+    assert_eq!(moved, [&[Op::SyncDir], &NEW_FILE[..], &[Op::Unlink]].concat());
 }
 
 #[test]

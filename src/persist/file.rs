@@ -42,7 +42,19 @@ struct Inner {
     unsynced_blobs: Vec<BlobHash>,
     /// A file that was no session, and where it was copied.
     set_aside: Option<(Identity, PathBuf)>,
+    /// Used again by each append.
+    batch: Batch,
 }
+
+/// The lines of one append, and where in them each entry stands.
+#[derive(Debug, Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    placed: Vec<(u32, u64, u32, LineForm)>,
+}
+
+/// A larger buffer is not kept for the next append.
+const LARGEST_BATCH: usize = 64 << 10;
 
 /// What a session's file was when it was last seen.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +91,7 @@ enum Found {
 impl SessionFile {
     /// The file at `path`, which need not exist.
     pub(crate) fn new(path: &Path, blobs: BlobStore, lock_timeout: Duration, sync_appends: bool) -> Self {
-        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = followed(path);
         let inner = Inner {
             blobs,
             file: None,
@@ -89,6 +101,7 @@ impl SessionFile {
             dirty: false,
             unsynced_blobs: Vec::new(),
             set_aside: None,
+            batch: Batch::default(),
             path,
         };
         Self { lock: SessionLock::new(&inner.path, lock_timeout), inner }
@@ -220,25 +233,28 @@ impl SessionFile {
         (self.inner.known, self.inner.ends_line) = (known.file, known.ends_line);
     }
 
+    /// What this process wrote is at the path no more: the file was replaced, cut or removed.
+    pub(crate) fn has_lost_writes(&self) -> Result<bool> {
+        let Inner { dirty: true, known: Some(known), .. } = self.inner else { return Ok(false) };
+        Ok(self.inner.look()?.is_none_or(|now| now.inode != known.inode || now.len < known.len))
+    }
+
     /// Waits until everything written would survive a power cut (R30).
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.inner.sync_blobs()?;
-        if !std::mem::take(&mut self.inner.dirty) {
+        if !self.inner.dirty {
             return Ok(());
         }
-        let Some(file) = &self.inner.file else { return Ok(()) };
-        disk::sync(file).map_err(|error| {
-            self.inner.dirty = true;
-            Error::io(error, "cannot sync the session", &self.inner.path)
-        })
+        let file = self.inner.file()?;
+        disk::sync(file).map_err(|error| Error::io(error, "cannot sync the session", &self.inner.path))?;
+        self.inner.dirty = false;
+        Ok(())
     }
 
     /// Closes the file; the next write opens it again.
-    pub(crate) fn close(&mut self) -> Result<()> {
-        let flushed = self.flush();
+    pub(crate) fn close(&mut self) {
         self.inner.file = None;
         self.lock.close();
-        flushed
     }
 }
 
@@ -340,8 +356,14 @@ impl Inner {
         name.push(format!(".invalid-{}", time::format(now_ms).replace([':', '.'], "-")));
         let to = self.path.with_file_name(name);
         let mut copy = disk::create_new(&to).map_err(failed)?;
-        std::io::copy(&mut from, &mut copy).map_err(failed)?;
-        disk::sync(&copy).map_err(failed)?;
+        let copied = std::io::copy(&mut from, &mut copy)
+            .and_then(|_| disk::sync(&copy))
+            .and_then(|()| disk::sync_dir(self.dir()));
+        if let Err(error) = copied {
+            // Half a copy is none; the file itself is still there.
+            let _: std::io::Result<()> = disk::unlink(&to);
+            return Err(failed(error));
+        }
         self.set_aside = Some((identity, to));
         Ok(())
     }
@@ -349,16 +371,18 @@ impl Inner {
     /// One `write` of all unsaved lines.
     fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
         let Some(known) = self.known.filter(|_| !pending.unsaved.is_empty()) else { return Ok(()) };
-        let mut bytes = Vec::new();
+        let Batch { mut bytes, mut placed } = std::mem::take(&mut self.batch);
+        bytes.clear();
+        placed.clear();
         if !self.ends_line {
             // R46: what was torn stays a line of its own.
             bytes.push(b'\n');
         }
-        let mut placed = Vec::with_capacity(pending.unsaved.len());
         for &index in &pending.unsaved {
             let text = view.in_memory(index).unwrap_or_default();
             let offset = bytes.len();
-            let form = match prepare(text) {
+            let prepared = if view.tree().slot(index).is_plain() { None } else { prepare(text) };
+            let form = match prepared {
                 None => {
                     bytes.extend_from_slice(text);
                     LineForm::Same
@@ -389,11 +413,14 @@ impl Inner {
         self.ends_line = true;
         self.known = Some(Identity { len: known.len + bytes.len() as u64, ..known });
         view.grown(known.len + bytes.len() as u64);
-        for (index, offset, len, form) in placed {
+        for &(index, offset, len, form) in &placed {
             view.written(index, known.len + offset, len, form);
             view.appended_line(index);
         }
         pending.unsaved.clear();
+        if bytes.capacity() <= LARGEST_BATCH {
+            self.batch = Batch { bytes, placed };
+        }
         if self.sync_appends {
             self.sync_blobs()?;
             disk::sync(self.file()?).map_err(|error| self.failed(error))?;
@@ -410,10 +437,11 @@ impl Inner {
         let source = Source::open(temp.path())?.named(&self.path);
         let identity = source.identity()?;
         temp.put_in_place(&self.path).map_err(|error| self.failed(error))?;
-        view.rewritten(source, layout);
+        let old = view.rewritten(source, layout);
         view.set_path(&self.path);
         pending.clear();
-        self.file = Some(file);
+        let old_len = old.len();
+        disk::let_go((old, self.file.replace(file)), old_len);
         self.known = Some(identity);
         self.ends_line = true;
         self.dirty = false;
@@ -430,7 +458,13 @@ impl Inner {
         let temp = TempFile::under_lock(&self.path).map_err(|error| self.failed(error))?;
         temp.take_mode_of(&self.path);
         disk::reserve(temp.file(), about).map_err(|error| self.failed(error))?;
-        let mut sink = FileSink { file: temp.file(), buf: Vec::with_capacity(FileSink::STEP), inner: self };
+        let mut sink = FileSink {
+            file: temp.file(),
+            buf: Vec::with_capacity(FileSink::STEP),
+            written: 0,
+            started: 0,
+            inner: self,
+        };
         let written = write(&mut sink)?;
         sink.write_out()?;
         self.sync_blobs()?;
@@ -439,7 +473,7 @@ impl Inner {
     }
 
     fn dir(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("."))
+        disk::dir_of(&self.path)
     }
 
     fn sync_dir(&self) -> Result<()> {
@@ -447,9 +481,7 @@ impl Inner {
     }
 
     fn put_blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        if !self.blobs.has(&hash) {
-            self.blobs.put(bytes)?;
-        }
+        self.blobs.put_as(&hash, bytes)?;
         self.unsynced_blobs.push(hash);
         Ok(())
     }
@@ -468,19 +500,43 @@ impl Inner {
     }
 }
 
+/// The path with links followed, also those that lead to nothing yet.
+fn followed(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        match (std::fs::canonicalize(&path), std::fs::read_link(&path)) {
+            (Ok(found), _) => return found,
+            (Err(_), Ok(target)) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            (Err(_), Err(_)) => break,
+        }
+    }
+    path
+}
+
 /// Writes in large steps.
 struct FileSink<'a> {
     file: &'a File,
     buf: Vec<u8>,
+    /// Bytes written, and how many of them are on their way to the disk.
+    written: u64,
+    started: u64,
     inner: &'a mut Inner,
 }
 
 impl FileSink<'_> {
     const STEP: usize = 256 << 10;
+    /// The disk begins while the next bytes are copied.
+    const WRITE_BACK: u64 = 8 << 20;
 
     fn write_out(&mut self) -> Result<()> {
         disk::write_all(self.file, &self.buf).map_err(|error| self.inner.failed(error))?;
+        self.written += self.buf.len() as u64;
         self.buf.clear();
+        if self.written - self.started >= Self::WRITE_BACK {
+            disk::start_write_back(self.file, self.started..self.written);
+            self.started = self.written;
+        }
         Ok(())
     }
 }

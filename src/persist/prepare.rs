@@ -2,7 +2,7 @@
 //! into the blob store (R33-R36, R51, R52). Memory is never touched.
 
 use crate::blob::BlobHash;
-use crate::json::{Edit, Key, Object, Visitor, apply, decode, push_string, walk};
+use crate::json::{Edit, Key, Visitor, apply, decode, push_string, walk};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
@@ -51,33 +51,44 @@ pub(crate) fn prepare(text: &[u8]) -> Option<Prepared> {
     }
     let mut preparer = Preparer { lossless: true, ..Preparer::default() };
     walk(text, &mut preparer);
-    let Preparer { mut edits, blobs, dropped_in, mut lossless, .. } = preparer;
-    for open in dropped_in {
-        let mut object = Object::read(text, open);
-        for key in DROPPED {
-            object.remove(key);
-        }
-        object.into_edits(&mut edits);
-        lossless = false;
-    }
+    let Preparer { edits, blobs, lossless, .. } = preparer;
     (!edits.is_empty()).then(|| Prepared { line: apply(text, edits), blobs, lossless })
 }
 
 /// Keys that are never written, at any depth (R34).
 const DROPPED: [&str; 2] = ["partialJson", "jsonlEvents"];
 
-/// A quick look that spares almost every entry the walk.
-fn may_change(text: &[u8]) -> bool {
-    static IMAGE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("image"));
-    static DROPPED_KEYS: LazyLock<[memmem::Finder<'static>; 2]> = LazyLock::new(|| DROPPED.map(memmem::Finder::new));
+/// What is in every text that may have to change, unless it is long or spelled with escapes.
+pub(crate) struct MayChange;
+
+impl crate::json::cursor::Search for MayChange {
+    #[inline(always)]
+    fn key(key: &[u8]) -> bool {
+        DROPPED.iter().any(|dropped| dropped.as_bytes() == key)
+    }
+
+    /// The type of an image, its MIME type, or an image URL.
+    #[inline(always)]
+    fn value(value: &[u8]) -> bool {
+        value.starts_with(b"image") || value.starts_with(b"data:image")
+    }
+}
+
+/// The text can be written as it is. `found`: [`MayChange`] is in it; `escapes`: it has some of
+/// the kind `\uXXXX`. Spares almost every entry the walk.
+pub(crate) fn is_plain(text: &[u8], found: bool, escapes: bool) -> bool {
     static ESCAPE: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new("\\u"));
     // A key may be spelled with \u escapes; those of control characters spell none.
     let spelled =
         || ESCAPE.find_iter(text).any(|at| !text[at + 2..].starts_with(b"00") || text.get(at + 4) > Some(&b'1'));
-    text.len() > MOST_UNITS
-        || IMAGE.find(text).is_some()
-        || DROPPED_KEYS.iter().any(|key| key.find(text).is_some())
-        || spelled()
+    !found && text.len() <= MOST_UNITS && !(escapes && spelled())
+}
+
+fn may_change(text: &[u8]) -> bool {
+    use crate::json::cursor;
+    let mut reader = cursor::Cursor::new(text, cursor::Seeking::<_, MayChange>::new(cursor::Valid));
+    reader.value(0);
+    !is_plain(text, reader.found, true)
 }
 
 #[derive(Default)]
@@ -85,8 +96,6 @@ struct Preparer {
     open: Vec<Frame>,
     /// Frames inside the value of a dropped key.
     inside_dropped: usize,
-    /// Objects that have a dropped key.
-    dropped_in: Vec<usize>,
     edits: Vec<Edit>,
     blobs: Vec<(BlobHash, Vec<u8>)>,
     lossless: bool,
@@ -95,8 +104,13 @@ struct Preparer {
 /// An open object or array. The last of duplicate keys counts.
 #[derive(Default)]
 struct Frame {
-    at: usize,
     object: bool,
+    /// A member stays.
+    kept: bool,
+    /// The first of the members that go before one stays.
+    dropped_from: Option<usize>,
+    /// Where the last member ends.
+    end: usize,
     /// An array under the key `content`, or one inside such an array.
     content: bool,
     /// An object that is an item of such an array.
@@ -104,7 +118,6 @@ struct Frame {
     /// The value of `image_url`.
     image_url: bool,
     changed: bool,
-    drops: bool,
     image_type: bool,
     image_mime: bool,
     data: Option<Range<usize>>,
@@ -119,38 +132,36 @@ impl Visitor for Preparer {
             self.inside_dropped += 1;
             return;
         }
-        let parent = self.open.last();
-        let in_content = parent.is_some_and(|frame| frame.content);
-        let name = key.map(|key| name(text, key));
-        if let (Some(name), Some(frame)) = (&name, self.open.last_mut()) {
-            if DROPPED.contains(&&**name) {
-                frame.drop_key();
-                self.inside_dropped = 1;
-                return;
-            }
-            frame.forget(name);
+        let name = key.map(|key| name(text, key)).unwrap_or_default();
+        if self.starts_dropped(key, &name) {
+            self.inside_dropped = 1;
+            return;
         }
+        let in_content = self.open.last().is_some_and(|frame| frame.content);
         self.open.push(Frame {
-            at,
             object,
-            content: !object && (in_content || name.as_deref() == Some("content")),
+            end: at + 1,
+            content: !object && (in_content || name == "content"),
             content_item: object && in_content,
-            image_url: object && name.as_deref() == Some("image_url"),
+            image_url: object && name == "image_url",
             ..Frame::default()
         });
     }
 
-    fn close(&mut self, text: &[u8], _end: usize) {
+    fn close(&mut self, text: &[u8], end: usize) {
         if self.inside_dropped > 0 {
             self.inside_dropped -= 1;
+            if self.inside_dropped == 0 {
+                self.ends_dropped(end);
+            }
             return;
         }
         let Some(mut frame) = self.open.pop() else { return };
         if let Some(span) = frame.data.take() {
             frame.changed |= self.data(text, &frame, span);
         }
-        if frame.drops {
-            self.dropped_in.push(frame.at);
+        if let Some(from) = frame.dropped_from {
+            self.drop_span(from..frame.end);
         }
         if let (true, Some(lines), Some(count)) = (frame.changed, frame.lines, frame.line_count) {
             let with = lines.to_string().into_bytes();
@@ -161,6 +172,7 @@ impl Visitor for Preparer {
         }
         if let Some(parent) = self.open.last_mut() {
             parent.changed |= frame.changed;
+            parent.end = end;
         }
     }
 
@@ -170,14 +182,14 @@ impl Visitor for Preparer {
         }
         let is_string = text[span.start] == b'"';
         let name = key.map(|key| name(text, key)).unwrap_or_default();
+        if self.starts_dropped(key, &name) {
+            self.ends_dropped(span.end);
+            return;
+        }
         let in_image_url = self.open.last().is_some_and(|frame| frame.image_url);
         let Some(frame) = self.open.last_mut() else { return };
+        frame.end = span.end;
         if frame.object {
-            if DROPPED.contains(&&*name) {
-                frame.drop_key();
-                return;
-            }
-            frame.forget(&name);
             let short =
                 |most: usize| is_string.then(|| &text[span.start + 1..span.end - 1]).filter(|raw| raw.len() <= most);
             match &*name {
@@ -221,11 +233,6 @@ impl Visitor for Preparer {
 }
 
 impl Frame {
-    fn drop_key(&mut self) {
-        self.drops = true;
-        self.changed = true;
-    }
-
     /// A later member of the same name takes the place of an earlier one.
     fn forget(&mut self, name: &str) {
         match name {
@@ -240,6 +247,40 @@ impl Frame {
 }
 
 impl Preparer {
+    /// A value begins. Says whether it is one that goes.
+    fn starts_dropped(&mut self, key: Option<Key>, name: &str) -> bool {
+        let Some((key, frame)) = key.zip(self.open.last_mut()) else { return false };
+        let start = key.start - 1;
+        if DROPPED.contains(&name) {
+            frame.changed = true;
+            if !frame.kept {
+                frame.dropped_from.get_or_insert(start);
+            }
+            return true;
+        }
+        frame.forget(name);
+        frame.kept = true;
+        if let Some(from) = frame.dropped_from.take() {
+            // The comma behind them goes too; behind a member that stays it is the one before.
+            self.drop_span(from..start);
+        }
+        false
+    }
+
+    /// A value that goes ended.
+    fn ends_dropped(&mut self, end: usize) {
+        let Some(frame) = self.open.last_mut() else { return };
+        let from = std::mem::replace(&mut frame.end, end);
+        if frame.kept {
+            self.drop_span(from..end);
+        }
+    }
+
+    fn drop_span(&mut self, range: Range<usize>) {
+        self.lossless = false;
+        self.edits.push(Edit { range, with: Vec::new() });
+    }
+
     fn blob(&mut self, bytes: Vec<u8>) -> Vec<u8> {
         let hash = BlobHash::of(&bytes);
         let mut reference = Vec::new();
@@ -285,7 +326,7 @@ impl Preparer {
         if raw.len() <= MOST_UNITS || units(raw) <= MOST_UNITS {
             return false;
         }
-        if is_image_data_url(&decode(&raw[..cut(raw, 4096)])) {
+        if is_image_data_url(&decode(raw)) {
             return false;
         }
         let with = if matches!(name, "thinkingSignature" | "thoughtSignature" | "textSignature") {

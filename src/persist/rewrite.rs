@@ -58,7 +58,8 @@ enum What {
 
 /// Writes a view's file anew. `now_ms` goes into a title slot that changes.
 pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: &mut impl Sink) -> Result<Layout> {
-    let layout = Layout { others: vec![(0, 0, 0); view.others().len()], ..Layout::default() };
+    let entries = Vec::with_capacity(view.tree().count() as usize);
+    let layout = Layout { entries, others: vec![(0, 0, 0); view.others().len()], ..Layout::default() };
     let mut rewriter = Rewriter { view, pending, sink, layout, span: 0..0 };
     let mut end = 0;
     let mut line = 1;
@@ -226,6 +227,7 @@ fn pieces(view: &SessionView) -> Vec<Piece> {
         line: other.line,
         what: What::Other(at),
     }));
-    pieces.sort_unstable_by_key(|piece| piece.offset);
+    // Two runs that are in order: this sort merges them.
+    pieces.sort_by_key(|piece| piece.offset);
     pieces
 }

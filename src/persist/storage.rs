@@ -6,6 +6,7 @@ use super::copy::{CopyLine, copy};
 use super::prepare::{LineForm, prepare};
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
+use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{SessionStorage, SessionStorageWriter, Source, WriterMode, temp};
 use crate::view::{SessionView, ViewOptions};
@@ -23,6 +24,8 @@ pub(crate) struct StoredSession {
     /// What is there ends with a newline.
     ends_line: bool,
     is_new: bool,
+    /// The view is of an earlier time than what is there.
+    stale: bool,
 }
 
 impl fmt::Debug for StoredSession {
@@ -33,7 +36,7 @@ impl fmt::Debug for StoredSession {
 
 impl StoredSession {
     pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
-        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true }
+        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true, stale: false }
     }
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
@@ -72,17 +75,52 @@ impl StoredSession {
         }
     }
 
+    /// The session is gone on with as it was at an earlier time: what is there by now is taken in
+    /// with the next write.
+    pub(crate) fn look_again(&mut self) {
+        self.stale = true;
+    }
+
+    /// Takes in what is there and the view has not, as for a file that was replaced (R53d).
+    pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        if !self.stale {
+            return Ok(());
+        }
+        let found = self.open(&time::format(now_ms).replace([':', '.'], "-"))?;
+        self.stale = false;
+        // When nothing is there everything is written again.
+        let Some(mut found) = found else { return Ok(()) };
+        let lost = found.carry_over(view, pending)?;
+        *view = found;
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// Appends what is unsaved; writes everything when nothing is there, or an older version.
+    pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.catch_up(view, pending, now_ms)?;
+        if self.is_new || view.is_migrated() {
+            return self.write_anew(view, pending, now_ms);
+        }
+        self.append_lines(view, pending)
+    }
+
+    /// Writes everything anew.
+    pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.catch_up(view, pending, now_ms)?;
+        self.write_anew(view, pending, now_ms)
+    }
+
     /// Writes the unsaved lines, one after another. Those that were written are saved even when a
     /// later one fails.
-    pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+    fn append_lines(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
         while let Some(&index) = pending.unsaved.first() {
             let text = view.in_memory(index).unwrap_or_default();
             let (mut line, form) = match prepare(text) {
                 None => (text.to_owned(), LineForm::Same),
                 Some(prepared) => {
                     let form = prepared.form();
-                    for (_, blob) in &prepared.blobs {
-                        self.blobs.put(blob)?;
+                    for (hash, blob) in &prepared.blobs {
+                        self.blobs.put_as(hash, blob)?;
                     }
                     (prepared.line, form)
                 }
@@ -113,7 +151,7 @@ impl StoredSession {
     }
 
     /// Writes everything to another path and gives it this one's name (R31).
-    pub(crate) fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+    fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         // Everything is written again: what the writer failed to write too.
         let _: Result<()> = self.close();
         let temp = temp::path_for(&self.path);
@@ -186,11 +224,6 @@ impl StoredSession {
         Ok(view)
     }
 
-    /// Nothing was written by this process or found at the path yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.is_new
-    }
-
     pub(crate) fn flush(&mut self) -> Result<()> {
         match &mut self.writer {
             Some(writer) => writer.flush().and_then(|()| writer.fsync()),
@@ -240,7 +273,7 @@ impl Sink for TextSink<'_> {
         Ok(())
     }
 
-    fn blob(&mut self, _hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        self.blobs.put(bytes).map(|_: BlobHash| ())
+    fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
+        self.blobs.put_as(&hash, bytes)
     }
 }

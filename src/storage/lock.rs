@@ -1,8 +1,8 @@
 //! The lock beside a session file (R53).
 
 use super::disk::{self, Op};
+use super::temp;
 use crate::error::{Error, ErrorCode, Result};
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -125,8 +125,5 @@ impl Drop for Held {
 
 /// The lock file of a session: hidden, beside it.
 pub(crate) fn path_for(session: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(session.file_name().unwrap_or_default());
-    name.push(".lock");
-    session.with_file_name(name)
+    temp::beside(session, ".lock")
 }

@@ -59,7 +59,11 @@ impl SessionStorage for MemorySessionStorage {
     }
 
     fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.with(path, |file| String::from_utf8_lossy(&file.text.as_bytes()[..most.min(file.text.len())]).into_owned())
+        self.with(path, |file| {
+            let mut left = most;
+            let fits = |c: &char| left.checked_sub(c.len_utf16()).inspect(|rest| left = *rest).is_some();
+            file.text.chars().take_while(fits).collect()
+        })
     }
 
     fn write_text(&self, path: &Path, text: &str) -> Result<()> {

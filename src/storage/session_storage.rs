@@ -43,7 +43,7 @@ pub trait SessionStorage: Send + Sync {
     /// `NOT_FOUND` when there is none.
     fn read_text(&self, path: &Path) -> Result<String>;
 
-    /// The text of the first `most` bytes of a file.
+    /// The beginning of a file: `most` of what [`StorageStat::size`] counts.
     ///
     /// # Errors
     /// `NOT_FOUND` when there is none.

@@ -1,6 +1,8 @@
 //! Files that take another's place.
 
 use super::disk;
+use crate::blob::hex;
+use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -31,9 +33,7 @@ impl TempFile {
 
     /// A temporary file that others may make at the same time.
     pub(crate) fn random(target: &Path) -> io::Result<Self> {
-        let mut name = hidden(target);
-        name.push(format!(".{:016x}.tmp", fastrand::u64(..)));
-        Self::at(target.with_file_name(name))
+        Self::at(beside(target, &format!(".{:016x}.tmp", fastrand::u64(..))))
     }
 
     fn at(path: PathBuf) -> io::Result<Self> {
@@ -80,18 +80,24 @@ impl Drop for TempFile {
     }
 }
 
-fn hidden(target: &Path) -> OsString {
+/// A hidden file beside `target`, of its name and an ending. A name that would be too long for the
+/// file system is that of a hash.
+pub(crate) fn beside(target: &Path, ending: &str) -> PathBuf {
+    let of = target.file_name().unwrap_or_default();
     let mut name = OsString::from(".");
-    name.push(target.file_name().unwrap_or_default());
-    name
+    if of.len() + ending.len() + 1 > 255 {
+        name.push(hex(&Sha256::digest(of.as_encoded_bytes())));
+    } else {
+        name.push(of);
+    }
+    name.push(ending);
+    target.with_file_name(name)
 }
 
 /// The temporary file of a session that is written anew. It is hidden, and its name does not end
 /// in `.jsonl`: it is never taken for a session.
 pub(crate) fn path_for(target: &Path) -> PathBuf {
-    let mut name = hidden(target);
-    name.push(".tmp");
-    target.with_file_name(name)
+    beside(target, ".tmp")
 }
 
 /// Whether a process that died while it wrote `target` anew left something.

@@ -13,9 +13,10 @@ mod walk;
 pub(crate) use ancestry::Ancestry;
 use children::Children;
 use labels::Labels;
-pub(crate) use slot::{Id, Names, Parent, Slot, hex_id};
+pub(crate) use slot::{Id, Names, Parent, Slot, hex_id, hex_text};
 
 use crate::entry::Usage;
+use crate::json::wtf8_to_str;
 use crate::load::{LabelEvent, Scan};
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -36,8 +37,8 @@ pub(crate) struct Tree {
     labels: Labels,
     /// Of every line; the caller makes it anew when there are duplicate ids.
     usage: Usage,
-    /// Nodes whose parent no entry is.
-    orphans: u32,
+    /// Nodes whose parent no entry is, by the hash of the parent's id.
+    orphans: HashMap<u64, Vec<u32>>,
     /// Some parent comes after its child, or is the child: there may be cycles.
     forward: bool,
     children: OnceLock<Children>,
@@ -56,7 +57,7 @@ impl Tree {
             leaf: None,
             labels: Labels::default(),
             usage: scan.usage,
-            orphans: 0,
+            orphans: HashMap::new(),
             forward: false,
             children: OnceLock::new(),
         };
@@ -89,7 +90,27 @@ impl Tree {
             slot.shift_names(names);
             slot
         }));
-        let duplicates = self.first_lines.len();
+        self.link(first);
+        self.apply_labels(scan.labels, first);
+        self.usage += scan.usage;
+        first
+    }
+
+    /// Adds one entry, which has a number for an id and an entry or nothing for a parent; the leaf
+    /// stays. Gives its index.
+    pub(crate) fn push(&mut self, slot: Slot, usage: Option<Usage>) -> u32 {
+        let index = self.count();
+        self.slots.push(slot);
+        self.link(index);
+        if let Some(usage) = usage {
+            self.usage += usage;
+        }
+        index
+    }
+
+    /// Gives the entries from `first` on their places in the tree. The others are looked at only
+    /// when an id comes again, or one comes that was missing.
+    fn link(&mut self, first: u32) {
         let mut replaced = HashMap::new();
         let mut by_id = std::mem::take(&mut self.by_id);
         for index in first..self.count() {
@@ -98,29 +119,27 @@ impl Tree {
             }
         }
         self.by_id = by_id;
-        let orphans = std::mem::take(&mut self.orphans);
-        let from = if orphans > 0 { 0 } else { first };
-        for index in from..self.count() {
+        let forward = std::mem::take(&mut self.forward);
+        for index in first..self.count() {
+            self.adopt(index);
             self.resolve(index);
         }
         if !replaced.is_empty() {
             self.point_to_last_lines(&replaced);
         }
-        if self.forward {
+        // An entry that hangs on one before it closes no cycle.
+        let changed = self.forward || !replaced.is_empty();
+        self.forward |= forward;
+        if changed && self.forward {
             self.mark_cycles();
         }
-        self.apply_labels(scan.labels, first);
-        self.usage += scan.usage;
-        let plain =
-            orphans == self.orphans && duplicates == self.first_lines.len() && replaced.is_empty() && !self.forward;
         match self.children.take() {
-            Some(mut children) if plain => {
+            Some(mut children) if !changed => {
                 children.extend(self, first);
                 self.children = OnceLock::from(children);
             }
             _ => {}
         }
-        first
     }
 
     /// After ids came again: who hung on an earlier line hangs on the last.
@@ -207,8 +226,8 @@ impl Tree {
 
     pub(crate) fn id_text(&self, id: Id) -> Cow<'_, str> {
         match id {
-            Id::Hex(hex) => Cow::Owned(format!("{hex:08x}")),
-            Id::Name(name) => String::from_utf8_lossy(self.names.get(name)),
+            Id::Hex(hex) => Cow::Owned(hex_text(hex)),
+            Id::Name(name) => wtf8_to_str(self.names.get(name)),
         }
     }
 
@@ -286,7 +305,18 @@ impl Tree {
             self.forward |= parent >= index;
             self.slots[index as usize].set_parent(Parent::Entry(parent));
         } else {
-            self.orphans += 1;
+            self.orphans.entry(self.hash(id)).or_default().push(index);
+        }
+    }
+
+    /// Hangs on an entry who waited for its id.
+    fn adopt(&mut self, index: u32) {
+        if self.orphans.is_empty() {
+            return;
+        }
+        let waiting = self.slot(index).id().and_then(|id| self.orphans.remove(&self.hash(id)));
+        for orphan in waiting.unwrap_or_default() {
+            self.resolve(orphan);
         }
     }
 }

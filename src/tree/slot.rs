@@ -49,9 +49,12 @@ const PROVIDER_PAYLOAD: u8 = 4;
 const IN_CYCLE: u8 = 8;
 /// This process appended it.
 const OWN: u8 = 16;
-
+/// This process appended it, but shows it as if it was loaded.
+const AS_LOADED: u8 = 32;
+/// Its text is known to be written as it is.
+const PLAIN: u8 = 64;
 /// It is a message whose text, but for the message, can be made from the index again.
-const USUAL: u8 = 32;
+const USUAL: u8 = 128;
 
 /// Set in an offset that is a place in memory, not in the file.
 const IN_MEMORY: u64 = 1 << 63;
@@ -127,9 +130,31 @@ impl Slot {
         self.flag(OWN);
     }
 
+    /// An agent sees it as it is after loading.
+    pub(crate) fn is_as_loaded(&self) -> bool {
+        self.flags & (OWN | AS_LOADED) != OWN
+    }
+
+    pub(crate) fn mark_as_loaded(&mut self) {
+        self.flag(AS_LOADED);
+    }
+
+    /// Whose entry it is, when it is a copy of another.
+    pub(crate) fn take_owner(&mut self, other: &Self) {
+        self.flag(other.flags & (OWN | AS_LOADED));
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.flags & PLAIN != 0
+    }
+
+    pub(crate) fn mark_plain(&mut self) {
+        self.flag(PLAIN);
+    }
+
     /// Takes over what the text of the same entry says now.
     pub(crate) fn take_text(&mut self, other: &Self) {
-        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD | USUAL;
+        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD | PLAIN | USUAL;
         (self.kind, self.role, self.time, self.len) = (other.kind, other.role, other.time, other.len);
         self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
     }
@@ -233,6 +258,11 @@ pub(crate) fn hex_id(id: &[u8]) -> Option<u32> {
     }
     #[allow(clippy::cast_possible_truncation, reason = "eight digits of four bits")]
     (wrong < 16).then_some(number as u32)
+}
+
+/// The text of such an id.
+pub(crate) fn hex_text(id: u32) -> String {
+    (0..8).rev().map(|digit| char::from(b"0123456789abcdef"[(id >> (4 * digit) & 15) as usize])).collect()
 }
 
 /// The value of each hex digit; 255 for other bytes.

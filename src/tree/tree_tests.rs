@@ -12,11 +12,15 @@ use std::fmt::Write as _;
 fn tree<'a>(entries: impl IntoIterator<Item = (Option<&'a str>, Option<&'a str>)>) -> Tree {
     let mut text = String::new();
     for (id, parent) in entries {
-        let id = id.map_or_else(String::new, |id| format!(",\"id\":\"{id}\""));
-        let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
-        writeln!(text, "{{\"type\":\"custom\"{id},\"parentId\":{parent}}}").unwrap();
+        text.push_str(&entry(id, parent));
     }
     of_text(&text)
+}
+
+fn entry(id: Option<&str>, parent: Option<&str>) -> String {
+    let id = id.map_or_else(String::new, |id| format!(",\"id\":\"{id}\""));
+    let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{parent}\""));
+    format!("{{\"type\":\"custom\"{id},\"parentId\":{parent}}}\n")
 }
 
 /// Entries with ids, written `id:parent`; `id` alone is a root.
@@ -384,15 +388,25 @@ impl Model {
         self.parent(node).filter(|_| self.cycle(node).is_none_or(|cycle| cycle[0] != node))
     }
 
-    fn check(&self) {
+    /// Of the entries, the first `read` are read at once, the others are added one by one.
+    fn check(&self, read: usize) {
         // Ids below 128 are hex ids, the others are names.
         let text = |id: u8| if id < 128 { format!("{id:08x}") } else { format!("n{id}") };
         let texts: Vec<_> = self.entries.iter().map(|&(id, parent)| (id.map(text), parent.map(text))).collect();
-        let tree = tree(texts.iter().map(|(id, parent)| (id.as_deref(), parent.as_deref())));
+        let pair = |(id, parent): &'_ (Option<String>, Option<String>)| entry(id.as_deref(), parent.as_deref());
+        let mut tree = of_text(&texts[..read].iter().map(pair).collect::<String>());
+        for (at, added) in texts.iter().enumerate().skip(read) {
+            // What is derived when it is asked for is asked for in between.
+            let _: &[u32] = tree.roots();
+            let scan = load::scan(&Source::Bytes(pair(added).into()), None).unwrap();
+            assert_eq!(tree.extend(scan) as usize, at);
+        }
         let sizes = |indices: &[u32]| indices.iter().map(|&index| index as usize).collect::<Vec<_>>();
         let nodes = self.nodes();
         assert_eq!(sizes(&tree.nodes()), nodes);
-        assert_eq!(tree.leaf().map(|leaf| leaf as usize), self.entries.iter().rposition(|(id, _)| id.is_some()));
+        if read == texts.len() {
+            assert_eq!(tree.leaf().map(|leaf| leaf as usize), self.entries.iter().rposition(|(id, _)| id.is_some()));
+        }
         let mut ancestry = Ancestry::new(&tree);
         for &node in &nodes {
             let index = u32::try_from(node).unwrap();
@@ -436,10 +450,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_entries(numbers in prop::collection::vec((0u8..24, 0u8..26), 0..24)) {
+    fn any_entries(numbers in prop::collection::vec((0u8..24, 0u8..26), 0..24), read in 0usize..48) {
         // Every other id a name; 24 and 25 are in no file; 0 stands for none.
         let spread = |number: u8| (number > 0).then_some(if number.is_multiple_of(2) { number } else { number + 128 });
-        Model::new(numbers.into_iter().map(|(id, parent)| (spread(id), spread(parent))).collect()).check();
+        let read = read.min(numbers.len());
+        Model::new(numbers.into_iter().map(|(id, parent)| (spread(id), spread(parent))).collect()).check(read);
     }
 }
 

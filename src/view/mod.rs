@@ -10,6 +10,7 @@ pub use entry::EntryRef;
 pub use raw::parse_session_entries;
 pub use texts::EntryReader;
 use write::Memory;
+pub(crate) use write::NewEntry;
 
 use crate::blob::{BlobHash, BlobStore};
 use crate::context::{self, ContextPlan, SessionContext};

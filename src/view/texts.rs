@@ -132,7 +132,7 @@ impl Texts for ViewTexts<'_> {
         if slot.kind == EntryKind::Message
             && slot.role == Role::Assistant
             && slot.has_provider_payload()
-            && !slot.is_own()
+            && slot.is_as_loaded()
         {
             drop_provider_payload(&text, &mut edits);
         }
@@ -167,7 +167,7 @@ impl SessionView {
 
 /// An assistant message whose payload is a provider's own history loses it, and the signatures of
 /// its thinking blocks: both belong to a connection that is gone.
-fn drop_provider_payload(text: &[u8], edits: &mut Vec<Edit>) {
+pub(super) fn drop_provider_payload(text: &[u8], edits: &mut Vec<Edit>) {
     let Some(message) = Object::read(text, 0).get("message") else { return };
     let mut object = Object::read(text, message.start);
     let at = |span: std::ops::Range<usize>| Json::new(&text[span]);

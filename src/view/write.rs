@@ -2,13 +2,14 @@
 //! file here.
 
 use super::SessionView;
-use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot};
+use super::texts::drop_provider_payload;
+use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
-use crate::load::{LineNumbers, Other, OtherKind, Reader};
-use crate::persist::{Layout, LineForm, Pending, prepare};
+use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
+use crate::persist::{Layout, LineForm, MayChange, Pending, is_plain, prepare};
 use crate::storage::Source;
-use crate::tree::Tree;
+use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
@@ -22,12 +23,58 @@ pub(crate) struct Memory {
     /// For an entry that has a line in the file too: its span there.
     lines: HashMap<u32, (u64, u32)>,
     /// Texts this process wrote lately: when the file is cut short in place they are nowhere else.
-    recent: VecDeque<(u32, Vec<u8>)>,
-    recent_bytes: usize,
+    recent: Recent,
+    /// Empty; the next text is built in it.
+    buffer: Vec<u8>,
+}
+
+/// The last texts that were written, one after another, and the entry and length of each.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    bytes: VecDeque<u8>,
+    texts: VecDeque<(u32, usize)>,
 }
 
 /// How much of what was written lately is kept.
 const RECENT_BYTES: usize = 4 << 20;
+/// A larger buffer is given back.
+const LARGEST_BUFFER: usize = 64 << 10;
+
+impl Recent {
+    fn push(&mut self, index: u32, text: &[u8]) {
+        while self.bytes.len() + text.len() > RECENT_BYTES
+            && let Some((_, len)) = self.texts.pop_front()
+        {
+            self.bytes.drain(..len);
+        }
+        if text.len() <= RECENT_BYTES {
+            self.bytes.extend(text);
+            self.texts.push_back((index, text.len()));
+        }
+    }
+
+    /// The last text of an entry.
+    fn get(&self, index: u32) -> Option<Vec<u8>> {
+        let mut end = self.bytes.len();
+        for &(known, len) in self.texts.iter().rev() {
+            if known == index {
+                return Some(self.bytes.range(end - len..end).copied().collect());
+            }
+            end -= len;
+        }
+        None
+    }
+}
+
+/// What is known of an entry before its text is made.
+#[derive(Debug)]
+pub(crate) struct NewEntry {
+    pub(crate) id: String,
+    /// The entry it hangs on, and the id of that.
+    pub(crate) leaf: Option<u32>,
+    pub(crate) parent: Option<String>,
+    pub(crate) timestamp: String,
+}
 
 impl Memory {
     fn put(&mut self, text: Vec<u8>) -> usize {
@@ -49,13 +96,11 @@ impl Memory {
     }
 
     /// Keeps a text that is in the file now, for a while.
-    fn remember(&mut self, index: u32, text: Vec<u8>) {
-        self.recent_bytes += text.len();
-        self.recent.push_back((index, text));
-        while self.recent_bytes > RECENT_BYTES
-            && let Some((_, text)) = self.recent.pop_front()
-        {
-            self.recent_bytes -= text.len();
+    fn remember(&mut self, index: u32, mut text: Vec<u8>) {
+        self.recent.push(index, &text);
+        if text.capacity() <= LARGEST_BUFFER {
+            text.clear();
+            self.buffer = text;
         }
     }
 }
@@ -106,17 +151,22 @@ impl SessionView {
         let mut changed = BTreeSet::new();
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
-            if !old.tree.slot(index).is_own() && !is_changed {
+            let slot = old.tree.slot(index);
+            if !slot.is_own() && !is_changed {
                 continue;
             }
             let there = old.tree.id(index).and_then(|id| self.tree.find(id.as_bytes()));
             match there {
                 None => match old.kept_text(index) {
-                    Ok(text) => unsaved.push(self.push(text)?),
+                    Ok(text) => {
+                        let index = self.push(text)?;
+                        self.tree.slot_mut(index).take_owner(slot);
+                        unsaved.push(index);
+                    }
                     Err(error) => lost = Some(error),
                 },
                 Some(there) => {
-                    self.tree.slot_mut(there).mark_own();
+                    self.tree.slot_mut(there).take_owner(slot);
                     if is_changed {
                         self.replace(there, old.kept_text(index)?)?;
                         changed.insert(there);
@@ -147,9 +197,8 @@ impl SessionView {
 
     /// The text of an entry of this process, also when the file it was written to was cut.
     fn kept_text(&self, index: u32) -> Result<Vec<u8>> {
-        let recent = self.memory.recent.iter().rev().find(|(known, _)| *known == index);
-        match (self.in_memory(index), recent) {
-            (None, Some((_, text))) => Ok(text.clone()),
+        match (self.in_memory(index), self.memory.recent.get(index)) {
+            (None, Some(text)) => Ok(text),
             _ => self.stored_text(index).map(Cow::into_owned),
         }
     }
@@ -198,9 +247,10 @@ impl SessionView {
         }
     }
 
-    /// The file was written anew, and everything stands where `layout` says.
-    pub(crate) fn rewritten(&mut self, source: Source, layout: Layout) {
-        self.source = source;
+    /// The file was written anew, and everything stands where `layout` says. Gives what it stood in
+    /// before.
+    pub(crate) fn rewritten(&mut self, source: Source, layout: Layout) -> Source {
+        let old = std::mem::replace(&mut self.source, source);
         self.migration = None;
         self.migrate_header();
         let mut lines: Vec<(u32, u64)> = Vec::with_capacity(layout.entries.len());
@@ -221,6 +271,7 @@ impl SessionView {
             }
         }
         self.line_count = layout.lines;
+        old
     }
 
     /// The id of the last entry of this process that is in the file.
@@ -251,6 +302,41 @@ impl SessionView {
             slot.mark_own();
         }
         Ok(self.tree.extend(scan))
+    }
+
+    /// What the index wants of a text that is to be a message; `None` when it is none.
+    pub(crate) fn read_message(&mut self, text: &[u8]) -> Option<Message> {
+        self.reader.message::<MayChange>(text)
+    }
+
+    /// An empty buffer for the text of an entry.
+    pub(crate) fn line_buffer(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.memory.buffer)
+    }
+
+    /// Adds an entry whose text was built around a message that was read; the leaf stays.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it is too long.
+    pub(crate) fn push_message(&mut self, text: Vec<u8>, new: &NewEntry, message: &Message) -> Result<u32> {
+        let (Some(id), Ok(len)) = (hex_id(new.id.as_bytes()), u32::try_from(text.len())) else {
+            return self.push(text);
+        };
+        let mut slot = message.slot(len);
+        slot.set_id(Id::Hex(id));
+        if let Some(time) = time::parse(new.timestamp.as_bytes()) {
+            slot.time = time;
+        }
+        // An empty id is no parent when it is read, either.
+        if let Some(leaf) = new.leaf.filter(|_| new.parent.as_deref().is_some_and(|parent| !parent.is_empty())) {
+            slot.set_parent(Parent::Entry(leaf));
+        }
+        if is_plain(&text, message.found, message.unicode_escapes) {
+            slot.mark_plain();
+        }
+        slot.set_memory(self.memory.put(text));
+        slot.mark_own();
+        Ok(self.tree.push(slot, message.usage()))
     }
 
     /// Gives an entry another text, which [`SessionView::check_replacement`] allows.
@@ -284,9 +370,31 @@ impl SessionView {
         Err(Error::new(ErrorCode::InvalidArgument, message))
     }
 
+    /// Shows this process's assistant messages without a provider's own history, as those that were
+    /// loaded are shown. Says whether there was any such history.
+    pub(crate) fn show_as_loaded(&mut self) -> Result<bool> {
+        let mut any = false;
+        for index in 0..self.tree.count() {
+            let slot = self.tree.slot(index);
+            if slot.is_as_loaded() || slot.role != Role::Assistant || !slot.has_provider_payload() {
+                continue;
+            }
+            let mut edits = Vec::new();
+            drop_provider_payload(&self.stored_text(index)?, &mut edits);
+            any |= !edits.is_empty();
+            self.tree.slot_mut(index).mark_as_loaded();
+        }
+        Ok(any)
+    }
+
     /// Counts an entry among those of this process.
     pub(crate) fn mark_own(&mut self, index: u32) {
         self.tree.slot_mut(index).mark_own();
+    }
+
+    /// Counts an entry to whom the one belongs that it is a copy of.
+    pub(crate) fn take_owner(&mut self, index: u32, of: &Slot) {
+        self.tree.slot_mut(index).take_owner(of);
     }
 
     /// Keeps an entry's text in memory beside the line it has in the file.
@@ -306,7 +414,9 @@ impl SessionView {
                 if form == LineForm::References {
                     slot.mark_blob_reference();
                 }
-                self.memory.lines.remove(&index);
+                if !self.memory.lines.is_empty() {
+                    self.memory.lines.remove(&index);
+                }
                 if let Some(place) = place {
                     let text = self.memory.take(place);
                     self.memory.remember(index, text);

@@ -366,6 +366,32 @@ fn restoring_loses_nothing_of_the_file() {
     assert!(m.entry(&later).is_some());
 }
 
+// The same where a storage keeps the session; the leaf is that of the state.
+#[test]
+fn restoring_loses_nothing_of_a_storage() {
+    let dir = Dir::new();
+    let storage = leaflog::MemorySessionStorage::new();
+    let mut m = dir.options().storage(storage.clone()).create("/work/shop").unwrap();
+    let stored = |m: &SessionManager| {
+        let text = leaflog::SessionStorage::read_text(&storage, m.session_file().unwrap()).unwrap();
+        ids(&leaflog::ViewOptions::new().read_bytes(text).unwrap())
+    };
+    m.append_message(ASSISTANT).unwrap();
+    let state = m.capture_state();
+    let later = m.append_message(USER).unwrap();
+    m.restore_state(state);
+    assert!(m.entry(&later).is_none());
+    let own = m.append_message(USER).unwrap();
+    assert_eq!(stored(&m), ["00000001", &later, &own]);
+    assert_eq!(m.entry(&own).unwrap().parent().unwrap().id().as_deref(), Some("00000001"));
+    let state = m.capture_state();
+    m.append_message(USER).unwrap();
+    m.set_session_name("Name", leaflog::TitleSource::User).unwrap();
+    m.restore_state(state);
+    m.rewrite_entries(&[]).unwrap();
+    assert_eq!(stored(&m).len(), 4);
+}
+
 // An unstarted session comes back unstarted.
 #[test]
 fn restoring_an_unstarted_session() {
@@ -528,6 +554,36 @@ fn f5_a_deleted_file_comes_back_whole() {
     m.append_message(USER).unwrap();
     let view = SessionView::open(file(&m)).unwrap();
     assert_eq!((view.title(), view.entries().count()), (Some("Name"), 4));
+}
+
+// F5, R30: flushing what was written to a file that is gone or was replaced writes it again, and a
+// session nobody wrote to is left alone.
+#[test]
+fn f5_flush_notices_a_lost_file() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let older = text(&m);
+    m.append_message(USER).unwrap();
+    let whole = text(&m);
+    std::fs::remove_file(file(&m)).unwrap();
+    m.flush().unwrap();
+    assert_eq!(text(&m), whole);
+    // A program that knows no lock puts an older copy in its place.
+    let id = m.append_message(USER).unwrap();
+    let copy = dir.path().join("copy");
+    std::fs::write(&copy, older).unwrap();
+    std::fs::rename(&copy, file(&m)).unwrap();
+    m.flush().unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ids(&m));
+    assert_eq!(ids(&m).last(), Some(&id));
+    m.close().unwrap();
+
+    let mut reader = dir.options().open(file(&m)).unwrap();
+    std::fs::remove_file(file(&m)).unwrap();
+    reader.close().unwrap();
+    m.close().unwrap();
+    assert!(!file(&m).exists());
 }
 
 // Nothing of a burst is written before the start, and then everything at once.

@@ -24,6 +24,45 @@ fn r18_appends_are_children_of_the_leaf() {
     assert_eq!(ids(&m), [a, b, c]);
 }
 
+/// An assistant's message with what belongs to a live connection.
+const LIVE: &str = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"},{"type":"text","text":"Hi","thinkingSignature":"kept"}],"providerPayload":{"type":"openaiResponsesHistory","items":[1]},"model":"m"}"#;
+const AFTERWARDS: &str = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"Hi","thinkingSignature":"kept"}],"model":"m"}"#;
+
+fn shown(manager: &SessionManager) -> String {
+    manager.context(Leaf::Last).unwrap().messages().map(|message| message.text().into_owned()).collect()
+}
+
+// Part C, load-time view: this process sees the payload it appended until it is asked to drop it;
+// the file keeps it, and a load never shows it.
+#[test]
+fn replay_metadata_is_dropped_from_what_is_shown() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    let user = r#"{"role":"user","content":"x","providerPayload":{"type":"openaiResponsesHistory","items":[2]}}"#;
+    let other = r#"{"role":"assistant","content":[],"providerPayload":{"type":"another","items":[3]}}"#;
+    assert!(!m.sanitize_loaded_openai_responses_replay_metadata().unwrap());
+    m.append_message(user).unwrap();
+    m.append_message(other).unwrap();
+    assert!(!m.sanitize_loaded_openai_responses_replay_metadata().unwrap());
+    m.append_message(LIVE).unwrap();
+    assert_eq!(shown(&m), [user, other, LIVE].concat());
+    let file_text = text(&m);
+    assert!(m.sanitize_loaded_openai_responses_replay_metadata().unwrap());
+    assert!(!m.sanitize_loaded_openai_responses_replay_metadata().unwrap());
+    assert_eq!(shown(&m), [user, other, AFTERWARDS].concat());
+    // No rewrite for that, and none that loses it.
+    m.ensure_on_disk().unwrap();
+    m.rewrite_entries(&[]).unwrap();
+    assert_eq!(text(&m), file_text);
+    let mut loaded = dir.options().open(file(&m)).unwrap();
+    assert_eq!(shown(&loaded), [user, other, AFTERWARDS].concat());
+    assert!(!loaded.sanitize_loaded_openai_responses_replay_metadata().unwrap());
+    // A copy shows what its source showed.
+    m.append_message(LIVE).unwrap();
+    m.fork().unwrap();
+    assert_eq!(shown(&m), [user, other, AFTERWARDS, LIVE].concat());
+}
+
 // R4: eight lowercase hex digits.
 #[test]
 fn r4_ids_of_entries() {

@@ -1,0 +1,97 @@
+//! Moving sessions from one folder to another without touching what anybody else has there.
+
+use super::disk::{self, Op};
+use super::lock::{self, SessionLock};
+use super::{artifacts_dir, temp};
+use crate::error::Result;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// Moves those sessions of `from` that are `mine` to `to`, each with its folder of artifacts, and
+/// gives how many. What somebody has locked, what has a namesake in `to`, and what is no session
+/// stays; `from` goes when nothing is left in it (R57).
+///
+/// # Errors
+/// The first that stopped a session from being moved; the others were moved all the same.
+pub(crate) fn move_sessions(from: &Path, to: &Path, mine: impl Fn(&Path) -> bool) -> Result<usize> {
+    let mut moved = 0;
+    let mut failed = Ok(());
+    for entry in std::fs::read_dir(from).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_session = entry.file_type().is_ok_and(|kind| kind.is_file())
+            && !entry.file_name().as_encoded_bytes().starts_with(b".")
+            && path.extension() == Some(OsStr::new("jsonl"));
+        if !is_session || !mine(&path) {
+            continue;
+        }
+        match move_session(&path, &to.join(entry.file_name())) {
+            Ok(true) => moved += 1,
+            Ok(false) => {}
+            Err(error) if failed.is_ok() => failed = Err(crate::Error::io(error, "cannot move the session", &path)),
+            Err(_) => {}
+        }
+    }
+    if moved > 0 {
+        // Names that a power cut takes back are where they were.
+        let _: io::Result<()> = disk::sync_dir(to).and_then(|()| disk::sync_dir(from));
+    }
+    // Fails when anything is left.
+    let _: io::Result<()> = std::fs::remove_dir(from);
+    failed.map(|()| moved)
+}
+
+/// Moves one session; says whether it did.
+fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
+    let Some((old_artifacts, new_artifacts)) = artifacts_dir(old).zip(artifacts_dir(new)) else { return Ok(false) };
+    let has_artifacts = is_there(&old_artifacts);
+    if is_there(new) || has_artifacts && is_there(&new_artifacts) {
+        return Ok(false);
+    }
+    // Whoever is writing the session stays with it; so does the one who cannot be asked.
+    let Ok(_held) = SessionLock::new(old, Duration::ZERO).acquire(true) else { return Ok(false) };
+    if let Some(dir) = new.parent() {
+        disk::create_dir(dir)?;
+    }
+    // The artifacts first: what is cut off between the two goes on with the file the next time.
+    let artifacts_moved = has_artifacts && rename_new(&old_artifacts, &new_artifacts)?;
+    let moved = if has_artifacts && !artifacts_moved { Ok(false) } else { rename_new(old, new) };
+    if artifacts_moved && !matches!(moved, Ok(true)) {
+        rename_new(&new_artifacts, &old_artifacts)?;
+    }
+    if matches!(moved, Ok(true)) {
+        temp::remove_leftover(old);
+        let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
+    }
+    moved
+}
+
+/// Gives `from` the name `to`, unless there is something of that name; says whether it did.
+fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        disk::step(Op::Rename)?;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST) => return Ok(false),
+            // Not every file system and kernel can.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if is_there(to) {
+        return Ok(false);
+    }
+    disk::rename(from, to).map(|()| true)
+}
+
+fn is_there(path: &Path) -> bool {
+    !matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+#[path = "relocate_tests.rs"]
+mod tests;

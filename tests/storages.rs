@@ -1,0 +1,338 @@
+//! The two storages, and a storage of a user's own (R37): one body over all, then where they
+//! differ; sessions over each.
+#![allow(clippy::unwrap_used)]
+
+#[path = "storages/queued.rs"]
+mod queued;
+#[path = "storages/sessions.rs"]
+mod sessions;
+
+use leaflog::{ErrorCode, FileSessionStorage, MemorySessionStorage, SessionStorage, WriterMode};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Runs a body over both, each with a folder of its own.
+fn over_both(body: impl Fn(&dyn SessionStorage, &Path)) {
+    let dir = tempfile::tempdir().unwrap();
+    body(&FileSessionStorage, dir.path());
+    body(&MemorySessionStorage::new(), Path::new("/memory"));
+}
+
+/// The names of files that are listed.
+fn names(storage: &dyn SessionStorage, dir: &Path, pattern: &str) -> Vec<String> {
+    let mut names: Vec<String> = storage
+        .list_files(dir, pattern)
+        .iter()
+        .map(|path| {
+            assert_eq!(path.parent(), Some(dir));
+            path.file_name().unwrap().to_str().unwrap().to_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+// R37: texts.
+#[test]
+fn texts() {
+    over_both(|storage, dir| {
+        // The folders above a file are made.
+        let path = dir.join("a/b/x.jsonl");
+        assert!(!storage.exists(&path));
+        storage.write_text(&path, "one\ntwo\n").unwrap();
+        assert!(storage.exists(&path));
+        assert_eq!(storage.read_text(&path).unwrap(), "one\ntwo\n");
+        // A shorter text takes the place of all of it.
+        storage.write_text(&path, "é\u{0}😀").unwrap();
+        assert_eq!(storage.read_text(&path).unwrap(), "é\u{0}😀");
+        storage.write_text(&path, "").unwrap();
+        assert_eq!(storage.read_text(&path).unwrap(), "");
+        assert_eq!(storage.stat(&path).unwrap().size, 0);
+        assert!(storage.exists(&path));
+    });
+}
+
+// R37: the beginning of a text.
+#[test]
+fn prefixes() {
+    over_both(|storage, dir| {
+        let path = dir.join("x.jsonl");
+        storage.write_text(&path, "header\nrest").unwrap();
+        for (most, want) in [(0, ""), (1, "h"), (7, "header\n"), (11, "header\nrest"), (4096, "header\nrest")] {
+            assert_eq!(storage.read_text_prefix(&path, most).unwrap(), want);
+        }
+    });
+}
+
+// R37: what is not there. A missing file is no session and no text, but one code.
+#[test]
+fn missing_files() {
+    over_both(|storage, dir| {
+        let path = dir.join("none/x.jsonl");
+        assert!(!storage.exists(&path));
+        for error in [
+            storage.read_text(&path).unwrap_err(),
+            storage.read_text_prefix(&path, 10).unwrap_err(),
+            storage.stat(&path).unwrap_err(),
+        ] {
+            assert_eq!((error.code(), error.path()), (ErrorCode::NotFound, Some(&*path)));
+        }
+        assert_eq!(storage.list_files(&dir.join("none"), "*"), Vec::<PathBuf>::new());
+    });
+}
+
+// R37: folders.
+#[test]
+fn folders() {
+    over_both(|storage, dir| {
+        let inner = dir.join("a/b/c");
+        storage.ensure_dir(&inner).unwrap();
+        storage.ensure_dir(&inner).unwrap();
+        storage.write_text(&inner.join("x"), "x").unwrap();
+        storage.ensure_dir(&inner).unwrap();
+        assert_eq!(storage.read_text(&inner.join("x")).unwrap(), "x");
+    });
+}
+
+// R37: the patterns are `*`, `*.ext` and a name; files of folders below are not listed.
+#[test]
+fn listing() {
+    over_both(|storage, dir| {
+        for name in ["b.jsonl", "a.jsonl", "c.json", "d", "e.jsonl.bak", "*", "ü.jsonl", "jsonl"] {
+            storage.write_text(&dir.join(name), name).unwrap();
+        }
+        storage.write_text(&dir.join("below/f.jsonl"), "").unwrap();
+        let all = ["*", "a.jsonl", "b.jsonl", "c.json", "d", "e.jsonl.bak", "jsonl", "ü.jsonl"];
+        assert_eq!(names(storage, dir, "*"), all);
+        assert_eq!(names(storage, dir, "*.jsonl"), ["a.jsonl", "b.jsonl", "ü.jsonl"]);
+        assert_eq!(names(storage, dir, "*.jsonl.bak"), ["e.jsonl.bak"]);
+        assert_eq!(names(storage, dir, "c.json"), ["c.json"]);
+        for none in ["", "b", "*.json2", "?.jsonl", "[ab].jsonl", "*b.jsonl", "a.*", "**", "below", "below/f.jsonl"] {
+            assert_eq!(names(storage, dir, none), [""; 0], "{none}");
+        }
+        assert_eq!(names(storage, &dir.join("below"), "*"), ["f.jsonl"]);
+    });
+}
+
+// R37: a rename puts a file in another's place.
+#[test]
+fn renames() {
+    over_both(|storage, dir| {
+        let [a, b] = [dir.join("a"), dir.join("b")];
+        storage.write_text(&a, "text of a").unwrap();
+        storage.rename(&a, &b).unwrap();
+        assert_eq!((storage.exists(&a), storage.read_text(&b).unwrap()), (false, "text of a".into()));
+        storage.write_text(&a, "new").unwrap();
+        storage.rename(&a, &b).unwrap();
+        assert_eq!((storage.exists(&a), storage.read_text(&b).unwrap()), (false, "new".into()));
+        // To its own name: nothing is lost.
+        storage.rename(&b, &b).unwrap();
+        assert_eq!(storage.read_text(&b).unwrap(), "new");
+        storage.unlink(&b).unwrap();
+        assert!(!storage.exists(&b));
+    });
+}
+
+// R37: writers.
+#[test]
+fn writers() {
+    over_both(|storage, dir| {
+        let path = dir.join("new/x.jsonl");
+        let mut writer = storage.open_writer(&path, WriterMode::Append).unwrap();
+        writer.write_line("one\n").unwrap();
+        writer.flush().unwrap();
+        assert_eq!(storage.read_text(&path).unwrap(), "one\n");
+        // A line brings its newline, and nothing is added.
+        writer.write_line("é😀").unwrap();
+        writer.write_line("\nthree\n").unwrap();
+        writer.fsync().unwrap();
+        assert_eq!(writer.error(), None);
+        assert_eq!(storage.read_text(&path).unwrap(), "one\né😀\nthree\n");
+        writer.close().unwrap();
+        writer.close().unwrap();
+        let error = writer.write_line("four\n").unwrap_err();
+        assert_eq!((error.code(), &*error.message()), (ErrorCode::Closed, "Writer closed"));
+        // That it was closed is not the writer's error.
+        assert_eq!(writer.error(), None);
+        writer.close().unwrap();
+
+        // Another goes on behind what is there, or begins anew.
+        let mut writer = storage.open_writer(&path, WriterMode::Append).unwrap();
+        writer.write_line("four\n").unwrap();
+        writer.close().unwrap();
+        assert_eq!(storage.read_text(&path).unwrap(), "one\né😀\nthree\nfour\n");
+        let mut writer = storage.open_writer(&path, WriterMode::Truncate).unwrap();
+        assert_eq!(storage.read_text(&path).unwrap(), "");
+        writer.write_line("1\n").unwrap();
+        // What somebody else wrote meanwhile stays, with either mode.
+        let mut other = storage.open_writer(&path, WriterMode::Append).unwrap();
+        other.write_line("2\n").unwrap();
+        writer.write_line("3\n").unwrap();
+        assert_eq!(storage.read_text(&path).unwrap(), "1\n2\n3\n");
+        drop(writer);
+        drop(other);
+        assert_eq!(storage.read_text(&path).unwrap(), "1\n2\n3\n");
+    });
+}
+
+// R37: sizes are bytes in files and units in memory, also of a beginning.
+#[test]
+fn sizes() {
+    let text = "é漢😀x";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x");
+    FileSessionStorage.write_text(&path, text).unwrap();
+    assert_eq!(FileSessionStorage.stat(&path).unwrap().size, 2 + 3 + 4 + 1);
+    assert_eq!(FileSessionStorage.read_text_prefix(&path, 5).unwrap(), "é漢");
+    // In the middle of a character, its bytes are none.
+    assert_eq!(FileSessionStorage.read_text_prefix(&path, 4).unwrap(), "é\u{fffd}");
+
+    let storage = MemorySessionStorage::new();
+    storage.write_text(&path, text).unwrap();
+    assert_eq!(storage.stat(&path).unwrap().size, 1 + 1 + 2 + 1);
+    for (most, want) in [(1, "é"), (2, "é漢"), (4, "é漢😀"), (5, text), (9, text)] {
+        assert_eq!(storage.read_text_prefix(&path, most).unwrap(), want);
+    }
+    // Half a pair is no text.
+    assert_eq!(storage.read_text_prefix(&path, 3).unwrap(), "é漢");
+}
+
+// R37: when a file last changed.
+#[test]
+fn modification_times() {
+    over_both(|storage, dir| {
+        let path = dir.join("x");
+        storage.write_text(&path, "").unwrap();
+        let written = storage.stat(&path).unwrap().modified;
+        assert!(written > SystemTime::UNIX_EPOCH);
+        storage.read_text(&path).unwrap();
+        storage.rename(&path, &dir.join("y")).unwrap();
+        // Neither reading nor a new name changes a file.
+        assert_eq!(storage.stat(&dir.join("y")).unwrap().modified, written);
+    });
+}
+
+// R37, files: a rename of what is gone resolves; a removal does not.
+#[test]
+fn missing_files_in_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b] = [dir.path().join("a"), dir.path().join("b")];
+    FileSessionStorage.rename(&a, &b).unwrap();
+    assert!(!b.exists());
+    std::fs::write(&b, "b").unwrap();
+    FileSessionStorage.rename(&a, &b).unwrap();
+    assert_eq!(std::fs::read(&b).unwrap(), b"b");
+    // A folder that is missing is the target's, not the source's: that is an error.
+    let error = FileSessionStorage.rename(&b, &dir.path().join("none/c")).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::NotFound);
+    assert_eq!(std::fs::read(&b).unwrap(), b"b");
+    let error = FileSessionStorage.unlink(&a).unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::NotFound, Some(&*a)));
+}
+
+// R37, memory: a missing path is an error, but not for a removal.
+#[test]
+fn missing_files_in_memory() {
+    let storage = MemorySessionStorage::new();
+    let path = Path::new("/sessions/none.jsonl");
+    for error in [
+        storage.read_text(path).unwrap_err(),
+        storage.read_text_prefix(path, 1).unwrap_err(),
+        storage.stat(path).unwrap_err(),
+        storage.rename(path, Path::new("/x")).unwrap_err(),
+    ] {
+        assert_eq!((error.code(), &*error.message()), (ErrorCode::NotFound, "File not found: /sessions/none.jsonl"));
+    }
+    storage.unlink(path).unwrap();
+    assert!(!storage.exists(Path::new("/x")));
+}
+
+// R37, files: plain files only, no dot names, no links, and nothing when a folder cannot be read.
+#[test]
+fn listing_in_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("plain.jsonl"), "").unwrap();
+    std::fs::write(at(".hidden.jsonl"), "").unwrap();
+    std::fs::create_dir(at("folder.jsonl")).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        std::os::unix::fs::symlink(at("plain.jsonl"), at("link.jsonl")).unwrap();
+        std::os::unix::fs::symlink(at("none"), at("dangling.jsonl")).unwrap();
+        // A name that is no text is none that a pattern names.
+        std::fs::write(dir.path().join(std::ffi::OsStr::from_bytes(b"\xff.jsonl")), "").unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket.jsonl")).unwrap();
+    }
+    for pattern in ["*", "*.jsonl", "plain.jsonl"] {
+        assert_eq!(names(&FileSessionStorage, dir.path(), pattern), ["plain.jsonl"]);
+    }
+    for pattern in [".hidden.jsonl", "folder.jsonl", "link.jsonl", "dangling.jsonl", "socket.jsonl"] {
+        assert_eq!(names(&FileSessionStorage, dir.path(), pattern), [""; 0], "{pattern}");
+    }
+    assert_eq!(FileSessionStorage.list_files(&at("plain.jsonl"), "*"), Vec::<PathBuf>::new());
+}
+
+// R37, memory: copies share their files.
+#[test]
+fn copies_in_memory() {
+    let storage = MemorySessionStorage::new();
+    let copy = storage.clone();
+    copy.write_text(Path::new("/a"), "a").unwrap();
+    assert_eq!(storage.read_text(Path::new("/a")).unwrap(), "a");
+    assert!(!MemorySessionStorage::new().exists(Path::new("/a")));
+    // A writer writes to a file that was removed meanwhile: it is there again.
+    let mut writer = storage.open_writer(Path::new("/a"), WriterMode::Append).unwrap();
+    copy.unlink(Path::new("/a")).unwrap();
+    writer.write_line("b\n").unwrap();
+    assert_eq!(copy.read_text(Path::new("/a")).unwrap(), "b\n");
+    writer.close().unwrap();
+    // Closed or not, nothing waits to be synced.
+    writer.fsync().unwrap();
+    writer.flush().unwrap();
+}
+
+// R37, files: after closing nothing can be synced; the first error of a writer stays.
+#[test]
+fn writers_of_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = FileSessionStorage.open_writer(&dir.path().join("x"), WriterMode::Append).unwrap();
+    writer.close().unwrap();
+    let error = writer.fsync().unwrap_err();
+    assert_eq!((error.code(), &*error.message()), (ErrorCode::Closed, "Writer closed"));
+    writer.flush().unwrap();
+
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        println!("not tested: errors of a writer (no /dev/full)");
+        return;
+    }
+    let mut writer = FileSessionStorage.open_writer(full, WriterMode::Append).unwrap();
+    let first = writer.write_line("x\n").unwrap_err();
+    assert_eq!((first.code(), first.path()), (ErrorCode::Io, Some(full)));
+    assert_eq!(writer.error(), Some(first.message()));
+    for error in [writer.write_line("y\n"), writer.flush(), writer.fsync()].map(Result::unwrap_err) {
+        assert_eq!((error.code(), error.message()), (ErrorCode::Io, first.message()));
+    }
+    writer.close().unwrap();
+    assert_eq!(writer.error(), Some(first.message()));
+}
+
+// R55: what the storage makes is for its owner only; what is there keeps its mode.
+#[cfg(unix)]
+#[test]
+fn modes_of_files() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let text = dir.path().join("a/b/text");
+    FileSessionStorage.write_text(&text, "x").unwrap();
+    let lines = dir.path().join("c/lines");
+    FileSessionStorage.open_writer(&lines, WriterMode::Truncate).unwrap();
+    FileSessionStorage.ensure_dir(&dir.path().join("d")).unwrap();
+    assert_eq!([mode(&text), mode(&lines)], [0o600; 2]);
+    assert_eq!(["a", "a/b", "c", "d"].map(|name| mode(&dir.path().join(name))), [0o700; 4]);
+    std::fs::set_permissions(&text, std::fs::Permissions::from_mode(0o644)).unwrap();
+    FileSessionStorage.write_text(&text, "y").unwrap();
+    assert_eq!(mode(&text), 0o644);
+}

@@ -1,0 +1,166 @@
+//! A storage that puts its writes off: it stands for one whose operations are asynchronous.
+
+use leaflog::{Error, ErrorCode, MemorySessionStorage, Result};
+use leaflog::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Lines are queued, and written when [`Queued::turn`] is called or something waits for them: a
+/// flush, a sync, or an operation that is not the writing of a line.
+#[derive(Clone, Default)]
+pub struct Queued {
+    pub files: MemorySessionStorage,
+    queue: Arc<Mutex<VecDeque<Line>>>,
+    /// How many of the next lines will be written, before one fails and all that are queued
+    /// behind it are dropped.
+    fails_after: Arc<Mutex<Option<usize>>>,
+}
+
+struct Line {
+    path: PathBuf,
+    text: String,
+    error: Arc<Mutex<Option<String>>>,
+}
+
+impl Queued {
+    /// How many lines wait.
+    pub fn waiting(&self) -> usize {
+        self.queue.lock().unwrap().len()
+    }
+
+    pub fn fail_after(&self, lines: usize) {
+        *self.fails_after.lock().unwrap() = Some(lines);
+    }
+
+    /// Carries out what waits, in order.
+    pub fn turn(&self) {
+        loop {
+            let next = self.queue.lock().unwrap().pop_front();
+            let Some(line) = next else { return };
+            let mut fails_after = self.fails_after.lock().unwrap();
+            match *fails_after {
+                Some(0) => {
+                    *fails_after = None;
+                    *line.error.lock().unwrap() = Some("the other side hung up".into());
+                    // Half a line is what there is of it.
+                    self.write(&line.path, &line.text[..line.text.len() / 2]);
+                    let queue = std::mem::take(&mut *self.queue.lock().unwrap());
+                    for dropped in queue {
+                        dropped.error.lock().unwrap().get_or_insert("the other side hung up".into());
+                    }
+                    return;
+                }
+                Some(left) => *fails_after = Some(left - 1),
+                None => {}
+            }
+            drop(fails_after);
+            self.write(&line.path, &line.text);
+        }
+    }
+
+    fn write(&self, path: &Path, text: &str) {
+        self.files.open_writer(path, WriterMode::Append).unwrap().write_line(text).unwrap();
+    }
+}
+
+impl SessionStorage for Queued {
+    fn ensure_dir(&self, dir: &Path) -> Result<()> {
+        self.files.ensure_dir(dir)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.files.exists(path)
+    }
+
+    fn read_text(&self, path: &Path) -> Result<String> {
+        self.turn();
+        self.files.read_text(path)
+    }
+
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+        self.turn();
+        self.files.read_text_prefix(path, most)
+    }
+
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.turn();
+        self.files.write_text(path, text)
+    }
+
+    fn stat(&self, path: &Path) -> Result<StorageStat> {
+        self.turn();
+        self.files.stat(path)
+    }
+
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        self.files.list_files(dir, pattern)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.turn();
+        self.files.rename(from, to)
+    }
+
+    fn unlink(&self, path: &Path) -> Result<()> {
+        self.turn();
+        self.files.unlink(path)
+    }
+
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+        self.turn();
+        self.files.open_writer(path, mode)?;
+        Ok(Box::new(QueuedWriter {
+            storage: self.clone(),
+            path: path.to_owned(),
+            error: Arc::default(),
+            closed: false,
+        }))
+    }
+}
+
+struct QueuedWriter {
+    storage: Queued,
+    path: PathBuf,
+    error: Arc<Mutex<Option<String>>>,
+    closed: bool,
+}
+
+impl QueuedWriter {
+    fn check(&self) -> Result<()> {
+        match self.error() {
+            Some(error) => Err(Error::new(ErrorCode::Io, error)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl SessionStorageWriter for QueuedWriter {
+    fn write_line(&mut self, line: &str) -> Result<()> {
+        if self.closed {
+            return Err(Error::new(ErrorCode::Closed, "Writer closed"));
+        }
+        self.check()?;
+        let line = Line { path: self.path.clone(), text: line.to_owned(), error: Arc::clone(&self.error) };
+        self.storage.queue.lock().unwrap().push_back(line);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.storage.turn();
+        self.check()
+    }
+
+    fn fsync(&mut self) -> Result<()> {
+        self.flush()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.closed = true;
+        self.flush()
+    }
+
+    fn error(&self) -> Option<String> {
+        self.error.lock().unwrap().clone()
+    }
+}
