@@ -51,6 +51,7 @@
 //! ```
 
 mod blob;
+mod breadcrumb;
 mod context;
 mod discovery;
 mod entry;
@@ -71,7 +72,7 @@ pub mod internals;
 
 pub use blob::{Blob, BlobHash, BlobStore};
 pub use context::{ContextItem, ContextPlan, SessionContext};
-pub use discovery::{newest_session, sessions_by_prefix};
+pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
 pub use entry::time::format as format_time;
 pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};

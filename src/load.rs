@@ -258,11 +258,42 @@ fn line_start(source: &Source, from: u64) -> Result<u64> {
 fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result<Scan> {
     let mut part = Scan { collect_costs, ..Scan::default() };
     let mut reader = Reader::new();
+    pieces(source, range, usize::MAX, &mut Vec::new(), |bytes, offset, end| {
+        part.piece(&mut reader, bytes, offset, end == End::Last)
+    })?;
+    Ok(part)
+}
+
+/// Where a piece ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// After a line, or within one that is handed out again with what follows.
+    Open,
+    /// Within a line that is too long: what follows of it is left out.
+    Cut,
+    /// With the last byte.
+    Last,
+}
+
+/// Reads the lines of `range`, which starts and ends with a line, in pieces into `buf`. `take` is
+/// handed a piece and its offset, and gives how many bytes it is done with: whole lines, and
+/// everything when no more of it comes. A line of more than `longest` bytes is cut.
+pub(crate) fn pieces(
+    source: &Source,
+    range: Range<u64>,
+    longest: usize,
+    buf: &mut Vec<u8>,
+    mut take: impl FnMut(&[u8], u64, End) -> Result<usize>,
+) -> Result<()> {
     if let Source::Bytes(bytes) = source {
-        part.piece(&mut reader, &bytes[range.start as usize..range.end as usize], range.start, true)?;
-        return Ok(part);
+        return take(&bytes[range.start as usize..range.end as usize], range.start, End::Last).map(drop);
     }
-    let mut buf = vec![0; READ.min((range.end - range.start) as usize)];
+    buf.truncate(READ);
+    buf.shrink_to(READ);
+    let want = READ.min((range.end - range.start) as usize);
+    if buf.len() < want {
+        buf.resize(want, 0);
+    }
     // `buf[..have]` are the bytes from `offset` on.
     let mut have = 0;
     let mut offset = range.start;
@@ -278,13 +309,18 @@ fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result
         let ends = left == read as u64;
         // Nothing to do before the line that fills the buffer has an end.
         if ends || memchr::memrchr(b'\n', &buf[have - read..have]).is_some() {
-            let done = part.piece(&mut reader, &buf[..have], offset, ends)?;
+            let done = take(&buf[..have], offset, if ends { End::Last } else { End::Open })?;
             buf.copy_within(done..have, 0);
             have -= done;
             offset += done as u64;
+        } else if have >= longest {
+            take(&buf[..have], offset, End::Cut)?;
+            offset = line_start(source, offset + have as u64)?;
+            have = 0;
+            buf.truncate(READ);
         }
         if ends {
-            return Ok(part);
+            return Ok(());
         }
     }
 }
@@ -450,7 +486,7 @@ impl OnValue for LineReader<'_> {
 impl LineReader<'_> {
     fn is_title_slot(&self, start: usize, end: usize) -> bool {
         let line = self.bytes.len() - self.start + usize::from(self.whole);
-        line == TitleSlot::LEN && TitleSlot::read(Json::new(&self.bytes[start..end])).is_some()
+        TitleSlot::of_line(line, Json::new(&self.bytes[start..end])).is_some()
     }
 
     #[inline]

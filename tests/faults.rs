@@ -2,7 +2,7 @@
 //! are small and made up.
 #![allow(clippy::unwrap_used)]
 
-use leaflog::{EntryRef, ErrorCode, Leaf, Role, SessionView, SkipReason, ViewOptions, newest_session};
+use leaflog::{EntryRef, ErrorCode, Leaf, Role, SessionFinder, SessionView, SkipReason, ViewOptions};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -300,7 +300,7 @@ fn f20_header_on_a_later_line() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("late.jsonl");
     std::fs::write(&path, text).unwrap();
-    assert_eq!(newest_session(&[dir.path().to_owned()]), Some(path));
+    assert_eq!(SessionFinder::new().roots([dir.path()]).newest(), Some(path));
 }
 
 // F27: a missing blob, a damaged one and a store that is none leave the session usable (R51).

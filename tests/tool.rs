@@ -8,6 +8,8 @@ mod check;
 mod context;
 #[path = "tool/ends.rs"]
 mod ends;
+#[path = "tool/list.rs"]
+mod list;
 #[path = "tool/show.rs"]
 mod show;
 mod support;

@@ -1,4 +1,5 @@
 //! How much memory opening a session takes, measured in a process of its own.
+#![allow(dead_code, reason = "several targets include this file, and each uses only a part of it")]
 
 use leaflog::SessionView;
 use std::hint::black_box;
@@ -33,7 +34,7 @@ pub fn growth_of_opening(path: &Path) -> io::Result<Option<u64>> {
 }
 
 /// `VmHWM` of this process, in kilobytes.
-fn peak() -> Option<u64> {
+pub fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -189,8 +189,9 @@ fn details<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, found: &mut Option
     )
 }
 
+/// Reads the value at `at` into a field; gives the position after it.
 #[inline]
-fn take<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, field: &mut Field) -> Option<usize> {
+pub(crate) fn take<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, field: &mut Field) -> Option<usize> {
     let end = cursor.value(at)?;
     *field = if cursor.bytes[at] == b'"' {
         Field::Text { start: at + 1, end: end - 1 }

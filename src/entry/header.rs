@@ -101,6 +101,11 @@ impl TitleSlot {
     /// Bytes of the line, its newline included.
     pub(crate) const LEN: usize = 256;
 
+    /// Reads the slot from the value of a line of `line_len` bytes with its newline.
+    pub(crate) fn of_line(line_len: usize, value: Json<'_>) -> Option<Self> {
+        (line_len == Self::LEN).then(|| Self::read(value)).flatten()
+    }
+
     /// Reads the slot from a line's value; `None` when it is none.
     pub(crate) fn read(json: Json<'_>) -> Option<Self> {
         let is_slot = json.get_str("type")? == "title" && json.get("v")?.as_f64()? == 1.0;

@@ -11,7 +11,7 @@ mod usage;
 
 pub use body::{Body, EntryText};
 pub(crate) use body::{strings, time_ms};
-pub(crate) use facts::{BLOB_PREFIX, Facts, Field, MessageFacts};
+pub(crate) use facts::{BLOB_PREFIX, Facts, Field, MessageFacts, take};
 pub(crate) use header::TitleSlot;
 pub use header::{CURRENT_SESSION_VERSION, Header};
 pub use ids::Generator;

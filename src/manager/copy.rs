@@ -182,6 +182,7 @@ impl SessionManager {
         self.backend = backend;
         self.view = view;
         self.started = path.is_some();
+        self.leave_breadcrumb();
         Ok(())
     }
 

@@ -18,7 +18,13 @@ impl SessionManager {
     /// When the session that was before cannot be closed, or the file not be read, or not be written
     /// where it must; the manager has the old session then.
     pub fn set_session_file(&mut self, path: impl AsRef<Path>) -> Result<()> {
-        let path = paths::absolute(path.as_ref());
+        self.take_session_file(path.as_ref())?;
+        self.leave_breadcrumb();
+        Ok(())
+    }
+
+    pub(super) fn take_session_file(&mut self, path: &Path) -> Result<()> {
+        let path = paths::absolute(path);
         if !self.is_persisted() {
             return self.read_into_memory(&path);
         }
@@ -97,6 +103,7 @@ impl SessionManager {
         self.artifacts = super::artifacts::Artifacts::default();
         if self.is_persisted() {
             self.put_at(self.new_path());
+            self.leave_breadcrumb();
         } else {
             self.pending.clear();
         }
@@ -201,6 +208,7 @@ impl SessionManager {
         self.set_header("cwd", &cwd.to_string_lossy());
         self.cwd = cwd;
         self.session_dir = dir;
+        self.leave_breadcrumb();
     }
 
     fn ensure_dir(&self, dir: &Path) -> Result<()> {

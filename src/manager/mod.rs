@@ -15,6 +15,7 @@ pub use name::TitleSource;
 pub use options::{Durability, Logger, ManagerOptions, MigrationRewrite};
 pub use state::SessionState;
 
+use crate::breadcrumb;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Generator, LineBuilder, Role, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::Json;
@@ -109,6 +110,15 @@ impl SessionManager {
     /// As [`ManagerOptions::default_session_dir`].
     pub fn default_session_dir(cwd: impl AsRef<Path>) -> Result<PathBuf> {
         ManagerOptions::new().default_session_dir(cwd)
+    }
+
+    /// The session that was worked on last in the project at `cwd`, with the default
+    /// [`ManagerOptions`].
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::continue_recent`].
+    pub fn continue_recent(cwd: impl AsRef<Path>) -> Result<Self> {
+        ManagerOptions::new().continue_recent(cwd)
     }
 
     /// A session that is kept nowhere.
@@ -419,6 +429,13 @@ impl SessionManager {
         self.started = false;
         self.latched = None;
         self.pending.clear();
+    }
+
+    /// Notes, as well as it can, that this terminal has this session (R3).
+    fn leave_breadcrumb(&self) {
+        if let (true, Some(path)) = (self.is_persisted(), &self.path) {
+            breadcrumb::write(&self.options.dirs, &self.cwd, path);
+        }
     }
 
     /// Where a session of this header is kept by default (R1).

@@ -2,6 +2,8 @@
 
 use super::{Backend, SessionManager};
 use crate::blob::BlobStore;
+use crate::breadcrumb;
+use crate::discovery::{SessionFinder, header_of};
 use crate::entry::{Generator, SystemGenerator};
 use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
@@ -186,7 +188,51 @@ impl ManagerOptions {
     pub fn create(self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
         let cwd = paths::absolute(cwd.as_ref());
         let dir = self.dir_for(&cwd);
-        SessionManager::make(self, cwd, dir, true)
+        let manager = SessionManager::make(self, cwd, dir, true)?;
+        manager.leave_breadcrumb();
+        Ok(manager)
+    }
+
+    /// Goes on with the session that was worked on last in the project at `cwd`: the one that this
+    /// terminal had, when that was in this project and is still a session; else the newest of the
+    /// project (R3, R39, R58). Without one, a new session.
+    ///
+    /// With a folder of [`ManagerOptions::session_dir`] only what lies in it counts, for the
+    /// terminal too.
+    ///
+    /// # Errors
+    /// As [`ManagerOptions::create`] and [`SessionManager::set_session_file`].
+    pub fn continue_recent(self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
+        let cwd = paths::absolute(cwd.as_ref());
+        let dir = self.dir_for(&cwd);
+        let Some(path) = self.of_terminal(&cwd, &dir).or_else(|| self.finder().most_recent_of(&cwd)) else {
+            return self.create(cwd);
+        };
+        let mut manager = SessionManager::make(self, cwd, dir, true)?;
+        manager.set_session_file(path)?;
+        Ok(manager)
+    }
+
+    /// The session that this terminal had last in the project.
+    fn of_terminal(&self, cwd: &Path, dir: &Path) -> Option<PathBuf> {
+        let file = breadcrumb::read(&self.dirs, cwd)?;
+        // It may have been moved with the project's folder.
+        let moved = dir.join(file.file_name()?);
+        [file, moved].into_iter().find(|file| {
+            let real = paths::resolved(file);
+            let inside = self.session_dir.as_ref().is_none_or(|dir| real.starts_with(paths::resolved(dir)));
+            inside && matches!(header_of(self.storage.as_deref(), &real), Ok(Some(_)))
+        })
+    }
+
+    /// Finds sessions where these options keep them.
+    #[must_use]
+    pub fn finder(&self) -> SessionFinder {
+        let finder = SessionFinder::new().dirs(self.dirs.clone()).shared_storage(self.storage.clone());
+        match &self.session_dir {
+            Some(dir) => finder.session_dir(dir),
+            None => finder,
+        }
     }
 
     /// The session at `path`, of the project that its header names. A missing or empty file
@@ -200,10 +246,11 @@ impl ManagerOptions {
         let dir = self.session_dir.clone().or_else(|| path.parent().map(Path::to_owned)).unwrap_or_default();
         let cwd = paths::current_dir();
         let mut manager = SessionManager::make(self, cwd, dir, true)?;
-        manager.set_session_file(&path)?;
+        manager.take_session_file(&path)?;
         if let Some(cwd) = &manager.header().cwd {
             manager.cwd = PathBuf::from(cwd);
         }
+        manager.leave_breadcrumb();
         Ok(manager)
     }
 
@@ -259,7 +306,7 @@ impl ManagerOptions {
             // A folder is shared by projects whose names are spelled alike: only what goes to this
             // folder by its own header is moved.
             let mine = |path: &Path| {
-                let header = crate::discovery::header_of(path).ok().flatten();
+                let header = header_of(None, path).ok().flatten();
                 header
                     .and_then(|header| header.cwd)
                     .is_some_and(|cwd| !cwd.is_empty() && dir.ends_with(self.dirs.session_dir_name(Path::new(&cwd))))

@@ -78,5 +78,6 @@ impl SessionManager {
         self.session_dir = state.session_dir;
         self.started = state.started;
         self.pending = state.pending;
+        self.leave_breadcrumb();
     }
 }

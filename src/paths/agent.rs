@@ -109,6 +109,10 @@ impl AgentDirs {
         self.session_dir_names(cwd.as_ref()).into_iter().map(|name| sessions.join(name)).collect()
     }
 
+    pub(crate) fn env(&self) -> &Environment {
+        &self.env
+    }
+
     pub(crate) fn naming(&self) -> DirNaming {
         self.naming
     }
@@ -118,7 +122,8 @@ impl AgentDirs {
         self.session_dir_names(cwd).swap_remove(0)
     }
 
-    fn session_dir_names(&self, cwd: &Path) -> Vec<String> {
+    /// The names that a project's session folder may have; the one to write first.
+    pub(crate) fn session_dir_names(&self, cwd: &Path) -> Vec<String> {
         project::names(cwd, self.naming, &self.env)
     }
 

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The environment that folders and the terminal are found by: that of the process, read when it
-/// is asked for, or variables that were handed over.
+/// The environment that folders and the terminal are found by: that of the process, read when it is
+/// asked for, or variables that were handed over.
 ///
 /// The second is for programs whose own idea of the environment does not reach this library, as a
 /// change of `process.env` in some JavaScript engines, and for tests.
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub struct Environment {
     /// `None` for those of the process.
     vars: Option<Arc<BTreeMap<OsString, OsString>>>,
+    /// Set when the program says which terminal it is on, or that it is on none.
+    terminal: Option<Option<String>>,
 }
 
 impl Environment {
@@ -32,7 +35,37 @@ impl Environment {
     #[must_use]
     pub fn from_vars<K: Into<OsString>, V: Into<OsString>>(vars: impl IntoIterator<Item = (K, V)>) -> Self {
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self { vars: Some(Arc::new(vars)) }
+        Self { vars: Some(Arc::new(vars)), terminal: None }
+    }
+
+    /// Says which terminal the program is on, or that it is on none, instead of having it found out.
+    #[must_use]
+    pub fn terminal(mut self, id: Option<&str>) -> Self {
+        self.terminal = Some(id.map(str::to_owned));
+        self
+    }
+
+    /// The id of the terminal the program is on, a plain name: the device of the standard input
+    /// (`pts-3` for `/dev/pts/3`), else that of kitty, tmux, Terminal.app or Windows Terminal;
+    /// `None` when there is none.
+    #[must_use]
+    pub fn terminal_id(&self) -> Option<String> {
+        let id = match &self.terminal {
+            Some(given) => given.clone(),
+            None => tty().or_else(|| {
+                let variables = [
+                    ("kitty", "KITTY_WINDOW_ID"),
+                    ("tmux", "TMUX_PANE"),
+                    ("apple", "TERM_SESSION_ID"),
+                    ("wt", "WT_SESSION"),
+                ];
+                variables.into_iter().find_map(|(name, variable)| {
+                    self.var(variable).map(|value| format!("{name}-{}", value.to_string_lossy()))
+                })
+            }),
+        };
+        // It becomes the name of a file.
+        id.map(|id| id.replace(['/', '\\'], "-")).filter(|id| !matches!(id.as_str(), "" | "." | ".."))
     }
 
     pub(crate) fn var(&self, name: &str) -> Option<OsString> {
@@ -60,4 +93,29 @@ impl Environment {
             .find_map(|name| self.path(name))
             .unwrap_or_else(|| if cfg!(windows) { env::temp_dir() } else { PathBuf::from("/tmp") })
     }
+}
+
+/// The device of the standard input without `/dev/`, when it is a terminal.
+fn tty() -> Option<String> {
+    if !std::io::stdin().is_terminal() {
+        return None;
+    }
+    let device = tty_device()?;
+    Some(device.strip_prefix("/dev/").ok()?.to_string_lossy().into_owned())
+}
+
+#[cfg(target_os = "linux")]
+fn tty_device() -> Option<PathBuf> {
+    std::fs::read_link("/proc/self/fd/0").ok()
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn tty_device() -> Option<PathBuf> {
+    let name = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok()?;
+    Some(PathBuf::from(std::os::unix::ffi::OsStringExt::from_vec(name.into_bytes())))
+}
+
+#[cfg(not(unix))]
+fn tty_device() -> Option<PathBuf> {
+    None
 }

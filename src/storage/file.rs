@@ -37,7 +37,9 @@ impl FileSessionStorage {
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(path));
         drop(held);
         let removed = match std::fs::symlink_metadata(&artifacts) {
-            Ok(metadata) if metadata.is_dir() => std::fs::remove_dir_all(&artifacts),
+            Ok(metadata) if metadata.is_dir() => {
+                disk::step(disk::Op::Unlink).and_then(|()| std::fs::remove_dir_all(&artifacts))
+            }
             // A link is not followed, and not what this session made.
             _ => Ok(()),
         };
@@ -106,6 +108,19 @@ impl SessionStorage for FileSessionStorage {
             .collect();
         files.sort_unstable();
         files
+    }
+
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let mut dirs: Vec<PathBuf> = std::fs::read_dir(dir)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+            .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+            .map(|entry| entry.path())
+            .collect();
+        dirs.sort_unstable();
+        dirs
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -188,3 +203,7 @@ impl SessionStorageWriter for FileWriter {
         self.error.as_ref().map(|(_, message)| message.clone())
     }
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

@@ -85,6 +85,21 @@ impl SessionStorage for MemorySessionStorage {
             .collect()
     }
 
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let files = self.files.lock();
+        let below = files.keys().filter_map(|path| {
+            let rest = path.strip_prefix(dir).ok()?;
+            let name = rest.components().next()?;
+            let is_dir = rest.components().nth(1).is_some();
+            (is_dir && !name.as_os_str().as_encoded_bytes().starts_with(b".")).then(|| dir.join(name))
+        });
+        let mut dirs: Vec<PathBuf> = below.collect();
+        // Not all paths of a folder follow one another.
+        dirs.sort_unstable();
+        dirs.dedup();
+        dirs
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut files = self.files.lock();
         let file = files

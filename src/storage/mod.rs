@@ -9,6 +9,7 @@ pub(crate) mod relocate;
 mod session_storage;
 mod source;
 pub(crate) mod temp;
+pub(crate) mod walk;
 
 pub use file::FileSessionStorage;
 pub(crate) use file::artifacts_dir;

@@ -65,6 +65,13 @@ pub trait SessionStorage: Send + Sync {
     /// cannot be read.
     fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf>;
 
+    /// The folders in a folder, for listing the sessions of all projects; hidden ones and links left
+    /// out. A storage that does not know of folders need not have this.
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let _ = dir;
+        Vec::new()
+    }
+
     /// Puts a file in another's place. A missing source is no error: somebody else was faster.
     ///
     /// # Errors

@@ -22,14 +22,29 @@ fail() {
 # A view opens its file for reading only, takes no lock, writes, creates, removes, renames nothing.
 if has strace "that reading writes nothing"; then
     calls=openat,open,creat,flock,fcntl,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,ftruncate,pwrite64,utimensat
-    for command in show context stats check; do
-        strace -f -qq -e trace="$calls" -o "$tmp/trace" "$leaflog" "$command" "$session" >"$tmp/out"
-        grep -q "$(basename "$session")" "$tmp/trace" || fail "strace did not see $command open the session"
+    # Runs a command of the tool, which is to look at what the first argument names.
+    watch() {
+        what=$1
+        shift
+        HOME=$home PI_CODING_AGENT_DIR='' PI_CONFIG_DIR='' \
+            strace -f -qq -e trace="$calls" -o "$tmp/trace" "$leaflog" "$@" >"$tmp/out" 2>&1
+        grep -q "$what" "$tmp/trace" || fail "strace did not see $1 look at $what"
         if grep -E 'O_WRONLY|O_RDWR|O_CREAT|flock|F_(OFD_)?SETLK|rename|unlink|mkdir|ftruncate|pwrite|utimensat' "$tmp/trace" >"$tmp/writes"; then
             cat "$tmp/writes" >&2
-            fail "$command wrote, locked or changed something"
+            fail "$1 wrote, locked or changed something"
         fi
+    }
+    home=$tmp/home
+    name=$(basename "$session")
+    mkdir -p "$home/.xcsh/agent/sessions/--x--"
+    cp "$session" "$home/.xcsh/agent/sessions/--x--/"
+    for command in show context stats check; do
+        watch "$name" "$command" "$session"
     done
+    watch "$name" list --all --json
+    watch "$name" resume "${name%.jsonl}"
+    watch agent/sessions list --cwd "$home"
+    watch agent/sessions recent --cwd "$home"
     echo "passed: reading writes nothing and takes no lock (strace)"
 fi
 

@@ -127,9 +127,8 @@ fn a_file_without_permission() {
 fn help_and_version() {
     let ran = run(["--version"]);
     assert_eq!((ran.code, ran.out), (0, format!("leaflog {}\n", env!("CARGO_PKG_VERSION"))));
-    for args in
-        [vec!["--help"], vec!["show", "--help"], vec!["context", "-h"], vec!["check", "-h"], vec!["stats", "-h"]]
-    {
+    let commands = ["show", "context", "check", "stats", "list", "recent", "resume", "delete"];
+    for args in [vec!["--help"], vec!["-h"]].into_iter().chain(commands.map(|command| vec![command, "--help"])) {
         let ran = run(&args);
         assert_eq!(ran.code, 0, "{args:?}");
         for part in ["Usage: leaflog", "Examples:", "Exit codes:", "--color"] {

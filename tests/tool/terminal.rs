@@ -10,7 +10,7 @@ use std::process::Command;
 use std::process::Stdio;
 use tempfile::TempDir;
 
-fn is_unsafe(c: char) -> bool {
+pub fn is_unsafe(c: char) -> bool {
     c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c))
 }
 

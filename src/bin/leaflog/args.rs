@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const EXIT_CODES: &str = "\
 Exit codes:
   0  fine
-  1  something to report (check)
+  1  something to report (check, list --problems), more than one (resume), not done (delete)
   2  wrong use
   3  not found, or more than one session or entry fits
   5  cannot be read: no permission, a folder, not a session, any other failure";
@@ -17,15 +17,17 @@ Exit codes:
 /// Looks into the sessions of coding agents.
 ///
 /// A session is an append-only JSONL tree with a movable leaf. leaflog reads the files of every
-/// version, whatever happened to them. It takes no lock and writes nothing.
+/// version, whatever happened to them. But for `delete` it takes no lock and writes nothing.
 #[derive(Debug, Parser)]
 #[command(name = "leaflog", version, after_help = after_help(&[
     ("leaflog show @last", "the tree of the newest session"),
+    ("leaflog list --all", "the sessions of all projects"),
     ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
     ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
     ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
 ]), after_long_help = after_help(&[
     ("leaflog show @last", "the tree of the newest session"),
+    ("leaflog list --all", "the sessions of all projects"),
     ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
     ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
     ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
@@ -44,7 +46,7 @@ Environment:
   COLUMNS                              the width to cut lines to, also without a terminal
   TZ                                   the time zone of the times shown
   PI_CODING_AGENT_DIR, PI_CONFIG_DIR, XDG_DATA_HOME
-                                       where agents keep sessions, for @last and session ids";
+                                       where agents keep sessions";
 
 fn after_help(examples: &[(&str, &str)]) -> String {
     let width = examples.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
@@ -98,6 +100,38 @@ pub enum Command {
         ("leaflog stats session.jsonl --json | jq .usage.cost", "for programs"),
     ]))]
     Stats(StatsArgs),
+    /// List the sessions of a project, or of all, the newest first.
+    ///
+    /// Every file is read once: when it last changed, its title or first message, messages, size,
+    /// project, session id. Files that are no sessions or cannot be read do not stop the listing;
+    /// --problems names them.
+    #[command(after_help = after_help(&[
+        ("leaflog list", "the sessions of the project in this folder"),
+        ("leaflog list --all --limit 20", "the newest of all projects, sub-agents too"),
+        ("leaflog list --all --ndjson | jq -r .path", "for programs"),
+        ("leaflog list --all --problems", "the files that are no sessions or cannot be read"),
+    ]))]
+    List(ListArgs),
+    /// Show the latest sessions of a project from the beginnings of their files.
+    #[command(after_help = after_help(&[
+        ("leaflog recent", "the last three of the project in this folder"),
+        ("leaflog recent --cwd ~/work --limit 10", "of another project"),
+    ]))]
+    Recent(RecentArgs),
+    /// Print the file of the session that an argument means.
+    ///
+    /// The argument begins the session's id, the name of its file, or what follows the last `_` of
+    /// that. The sessions of the project come first; when it has none, those of all projects.
+    #[command(after_help = after_help(&[
+        ("leaflog resume 1470bb", "the path of the session, or the ones it could be"),
+    ]))]
+    Resume(ResumeArgs),
+    /// Delete a session and its folder of artifacts.
+    #[command(after_help = after_help(&[
+        ("leaflog delete session.jsonl", "says what would go, and asks"),
+        ("leaflog delete 1470bb --yes", "without asking"),
+    ]))]
+    Delete(DeleteArgs),
 }
 
 const FILE_HELP: &str = "\
@@ -163,4 +197,58 @@ pub struct StatsArgs {
     /// Print a JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// List the sessions of the project in this folder [default: the current one]
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    pub cwd: Option<PathBuf>,
+    /// List those of all projects
+    #[arg(long)]
+    pub all: bool,
+    /// List at most N
+    #[arg(long, value_name = "N")]
+    pub limit: Option<NonZero<usize>>,
+    /// Name the files that are no sessions or cannot be read, instead of the sessions
+    #[arg(long)]
+    pub problems: bool,
+    /// Print a JSON array
+    #[arg(long, conflicts_with = "ndjson")]
+    pub json: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub ndjson: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RecentArgs {
+    /// The folder of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Show at most N
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub limit: NonZero<usize>,
+    /// Print a JSON array
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ResumeArgs {
+    /// The start of the session's id, or of its file's name
+    #[arg(value_name = "ARG")]
+    pub arg: String,
+    /// The folder of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct DeleteArgs {
+    #[arg(value_name = "FILE", help = FILE_HELP)]
+    pub file: OsString,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
 }

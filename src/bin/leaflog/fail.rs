@@ -6,13 +6,15 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-/// The exit codes, the worse the later. A use that cannot be meant is 2, which clap gives.
+/// The exit codes, the worse the later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
     Fine = 0,
     /// Something to report.
     Report = 1,
+    /// A use that cannot be meant; clap gives it too.
+    Use = 2,
     /// Not found, or more than one thing fits.
     NotFound = 3,
     /// It cannot be read, or is not a session.
@@ -45,6 +47,11 @@ impl Failure {
         Self::Told { code: ErrorCode::NotFound, message: message.into() }
     }
 
+    /// It cannot be meant.
+    pub fn wrong_use(message: impl Into<String>) -> Self {
+        Self::Told { code: ErrorCode::InvalidArgument, message: message.into() }
+    }
+
     /// More than one thing fits.
     pub fn ambiguous(message: impl Into<String>) -> Self {
         Self::Told { code: ErrorCode::Ambiguous, message: message.into() }
@@ -75,6 +82,7 @@ impl Failure {
 pub fn exit_of(code: ErrorCode) -> Exit {
     match code {
         ErrorCode::NotFound | ErrorCode::EntryNotFound | ErrorCode::Ambiguous => Exit::NotFound,
+        ErrorCode::InvalidArgument => Exit::Use,
         _ => Exit::Io,
     }
 }

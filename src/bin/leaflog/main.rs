@@ -1,12 +1,18 @@
-//! The command-line tool `leaflog`: looks into the sessions of coding agents. It only reads.
+//! The command-line tool `leaflog`: looks into the sessions of coding agents. Only `delete` changes
+//! anything.
 
 mod args;
 mod check;
 mod context;
+mod delete;
 mod fail;
 mod forest;
+mod list;
 mod open;
 mod output;
+mod progress;
+mod recent;
+mod resume;
 mod rows;
 mod show;
 mod stats;
@@ -28,6 +34,10 @@ fn main() -> ExitCode {
         Command::Context(args) => context::run(args, &mut out),
         Command::Check(args) => check::run(args, &mut out),
         Command::Stats(args) => stats::run(args, &mut out),
+        Command::List(args) => list::run(args, &mut out),
+        Command::Recent(args) => recent::run(args, &mut out),
+        Command::Resume(args) => resume::run(args, &mut out),
+        Command::Delete(args) => delete::run(args, &mut out),
     };
     let done = done.and_then(|exit| {
         out.flush()?;

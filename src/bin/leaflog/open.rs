@@ -1,7 +1,7 @@
 //! Finding what the command line names: sessions and entries.
 
 use crate::fail::Failure;
-use leaflog::{EntryRef, Error, SessionView, ViewOptions, newest_session, session_roots, sessions_by_prefix};
+use leaflog::{EntryRef, Error, SessionFinder, SessionView, ViewOptions, session_roots};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub enum Input {
 }
 
 /// At most this many candidates are listed.
-const LISTED: usize = 10;
+pub const LISTED: usize = 10;
 
 impl Input {
     /// What `arg` means: `-`, a path that exists, `@last`, or the start of a session id.
@@ -27,7 +27,7 @@ impl Input {
             return Ok(Self::File(path.to_owned()));
         }
         match arg.to_str() {
-            Some("@last") => match newest_session(&session_roots()) {
+            Some("@last") => match everywhere().newest() {
                 Some(path) => Ok(Self::File(path)),
                 None => Err(Failure::not_found(format!("@last: no session found{}", searched()))),
             },
@@ -84,8 +84,13 @@ fn is_prefix(arg: &str) -> bool {
     !arg.is_empty() && !arg.contains(['/', '\\']) && !arg.starts_with('.')
 }
 
+/// Finds the sessions of all agents of this machine.
+pub fn everywhere() -> SessionFinder {
+    SessionFinder::new().roots(session_roots())
+}
+
 fn by_prefix(prefix: &str) -> Result<Input, Failure> {
-    let mut found = sessions_by_prefix(&session_roots(), prefix);
+    let mut found = everywhere().by_prefix(prefix);
     if found.len() > 1 {
         // A whole id is not the start of others.
         let is_whole = |path: &&PathBuf| {
@@ -115,7 +120,7 @@ fn by_prefix(prefix: &str) -> Result<Input, Failure> {
 }
 
 /// Where sessions were looked for.
-fn searched() -> String {
+pub fn searched() -> String {
     let roots: Vec<String> = session_roots().iter().map(|root| root.display().to_string()).collect();
     if roots.is_empty() {
         " (no agent keeps sessions on this machine)".to_owned()

@@ -1,4 +1,4 @@
-use super::{header_of, newest_session, session_files, sessions_by_prefix};
+use super::{SessionFinder, header_of};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -24,8 +24,8 @@ impl Sessions {
         self.file(name, &format!("{{\"type\":\"session\",\"id\":\"{id}\"}}\n"), second)
     }
 
-    fn roots(&self) -> Vec<PathBuf> {
-        vec![self.0.path().to_owned()]
+    fn finder(&self) -> SessionFinder {
+        SessionFinder::new().roots([self.0.path()])
     }
 
     fn names(&self, paths: &[PathBuf]) -> Vec<String> {
@@ -37,20 +37,20 @@ impl Sessions {
 #[test]
 fn newest() {
     let dir = Sessions::new();
-    assert_eq!(newest_session(&dir.roots()), None);
-    assert_eq!(newest_session(&[dir.0.path().join("none")]), None);
-    assert_eq!(newest_session(&[]), None);
+    assert_eq!(dir.finder().newest(), None);
+    assert_eq!(SessionFinder::new().roots([dir.0.path().join("none")]).newest(), None);
+    assert_eq!(SessionFinder::new().roots(Vec::<PathBuf>::new()).newest(), None);
     dir.session("a/old.jsonl", "1", 1);
     let new = dir.session("b/new.jsonl", "2", 2);
     dir.file("a/empty.jsonl", "", 3);
     dir.file("a/text.jsonl", "hello\n", 4);
     dir.file("a/no-id.jsonl", "{\"type\":\"session\"}\n", 5);
     dir.session("a/other.json", "6", 6);
-    assert_eq!(newest_session(&dir.roots()), Some(new));
+    assert_eq!(dir.finder().newest(), Some(new));
     // Of the same age: by name.
     let last = dir.session("b/z.jsonl", "7", 9);
     dir.session("b/y.jsonl", "8", 9);
-    assert_eq!(newest_session(&dir.roots()), Some(last));
+    assert_eq!(dir.finder().newest(), Some(last));
 }
 
 // R41: any depth; no dot names, no symbolic links; only files.
@@ -71,7 +71,10 @@ fn files() {
         std::os::unix::fs::symlink("nowhere", dir.0.path().join("broken.jsonl")).unwrap();
     }
     let want = ["p/a/0-task.jsonl", "top.jsonl", "p/a.jsonl", "folder.jsonl/in.jsonl"];
-    assert_eq!(dir.names(&session_files(&dir.roots())), want);
+    assert_eq!(
+        dir.names(&dir.finder().list_all().sessions.into_iter().map(|session| session.path).collect::<Vec<_>>()),
+        want
+    );
 }
 
 // Part C, resolveResumableSession: a prefix of the id, of the file name, or of what follows its
@@ -82,18 +85,18 @@ fn prefixes() {
     let name = "2026-02-16T10-20-30-000Z_x_1F9D2a6b.jsonl";
     let session = dir.session(name, "AbCdEf", 1);
     for prefix in ["a", "ABCDEF", "abcdef", "2026-02", "2026-02-16t10-20-30-000z_x_1f9d2A6b", "1f9", "1F9D2A6B"] {
-        assert_eq!(sessions_by_prefix(&dir.roots(), prefix), [&*session], "{prefix}");
+        assert_eq!(dir.finder().by_prefix(prefix), [&*session], "{prefix}");
     }
     for prefix in ["bcd", "abcdefg", "x_1f", "02-16", "f9d", "2026-03"] {
-        assert!(sessions_by_prefix(&dir.roots(), prefix).is_empty(), "{prefix}");
+        assert!(dir.finder().by_prefix(prefix).is_empty(), "{prefix}");
     }
     dir.session("other_1f00.jsonl", "zz", 3);
     dir.session("third.jsonl", "1f", 2);
     dir.file("no_1f.jsonl", "not a session", 9);
-    assert_eq!(dir.names(&sessions_by_prefix(&dir.roots(), "1f")), ["other_1f00.jsonl", "third.jsonl", name]);
-    assert_eq!(sessions_by_prefix(&dir.roots(), "").len(), 3);
+    assert_eq!(dir.names(&dir.finder().by_prefix("1f")), ["other_1f00.jsonl", "third.jsonl", name]);
+    assert_eq!(dir.finder().by_prefix("").len(), 3);
     // Of the file name: with its ending too.
-    assert_eq!(dir.names(&sessions_by_prefix(&dir.roots(), "third.jsonl")), ["third.jsonl"]);
+    assert_eq!(dir.names(&dir.finder().by_prefix("third.jsonl")), ["third.jsonl"]);
 }
 
 // A session that two roots lead to is one session.
@@ -102,14 +105,14 @@ fn roots_that_overlap() {
     let dir = Sessions::new();
     let session = dir.session("in/a_1.jsonl", "x1", 1);
     let roots = [dir.0.path().to_owned(), dir.0.path().join("in")];
-    assert_eq!(sessions_by_prefix(&roots, "x1"), [session]);
+    assert_eq!(SessionFinder::new().roots(roots).by_prefix("x1"), [session]);
 }
 
 // R15: the header is looked for in the first 64 KiB.
 #[test]
 fn headers() {
     let dir = Sessions::new();
-    let read = |path: &Path| header_of(path).unwrap().map(|header| header.id);
+    let read = |path: &Path| header_of(None, path).unwrap().map(|header| header.id);
     let header = "{\"type\":\"session\",\"id\":\"s\"}";
     let at = |before: usize| format!("{}\n{header}\n{{\"type\":\"x\"}}", "x".repeat(before - 1));
     let limit = 64 << 10;
@@ -119,6 +122,6 @@ fn headers() {
     assert_eq!(read(&dir.file("d", header, 0)).as_deref(), Some("s"));
     let long = format!("{{\"type\":\"session\",\"id\":\"long\",\"title\":\"{}\"}}\n", "t".repeat(50_000));
     assert_eq!(read(&dir.file("e", &long, 0)).as_deref(), Some("long"));
-    let error = header_of(&dir.0.path().join("none")).unwrap_err();
+    let error = header_of(None, &dir.0.path().join("none")).unwrap_err();
     assert_eq!(error.path(), Some(&*dir.0.path().join("none")));
 }

@@ -1,0 +1,58 @@
+//! `leaflog recent`: the latest sessions of a project.
+
+use crate::args::RecentArgs;
+use crate::fail::{Exit, Failure, complain};
+use crate::list::project;
+use crate::open;
+use crate::output::Out;
+use crate::style::Style;
+use crate::text::{clean, one_line, width};
+use jiff::Timestamp;
+use leaflog::RecentSession;
+use serde::Serialize;
+use std::borrow::Cow;
+use std::io::Write as _;
+use std::time::SystemTime;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Recent<'a> {
+    path: Cow<'a, str>,
+    modified: Option<String>,
+    name: String,
+    full_name: &'a str,
+}
+
+pub fn run(args: &RecentArgs, out: &mut Out) -> Result<Exit, Failure> {
+    let sessions = open::everywhere().recent_of(project(args.cwd.as_deref())?, args.limit.get());
+    if args.json {
+        let rows: Vec<Recent<'_>> = sessions.iter().map(recent).collect();
+        out.json(&rows)?;
+        writeln!(out)?;
+        return Ok(Exit::Fine);
+    }
+    if sessions.is_empty() {
+        complain("no sessions");
+    }
+    let now = SystemTime::now();
+    for session in &sessions {
+        let when = session.time_ago(now);
+        out.paint(Style::Faint, format_args!("{when:<10}  "))?;
+        let name = one_line(&session.name(), 40);
+        let pad = " ".repeat(40 - width(&name));
+        out.paint(Style::Plain, name)?;
+        write!(out, "{pad}  ")?;
+        out.paint(Style::Faint, clean(&session.path.display().to_string()))?;
+        writeln!(out)?;
+    }
+    Ok(Exit::Fine)
+}
+
+fn recent(session: &RecentSession) -> Recent<'_> {
+    Recent {
+        path: session.path.to_string_lossy(),
+        modified: Timestamp::try_from(session.modified).ok().map(|moment| format!("{moment:.3}")),
+        name: session.name(),
+        full_name: &session.full_name,
+    }
+}

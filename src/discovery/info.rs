@@ -1,0 +1,192 @@
+//! What is told of a session that was found.
+
+use super::summary::Summary;
+use crate::entry::time;
+use crate::storage::walk::Found;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::cmp::Ordering;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// What a listing says of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionInfo {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// The folder of its project; empty when the header has none.
+    pub cwd: String,
+    /// Its title, else the short summary of its last compaction.
+    pub title: Option<String>,
+    /// What it was derived from, as the header has it: an id or a path, not to be resolved.
+    pub parent_session: Option<String>,
+    /// When it began, in milliseconds since 1970; `None` when the header does not say.
+    pub created_ms: Option<i64>,
+    /// When the file last changed.
+    pub modified: SystemTime,
+    /// The bytes of the file; of another storage, its units.
+    pub size: u64,
+    /// Its messages, of every branch.
+    pub message_count: u64,
+    /// The first text of a user, at most 64 KiB of it; empty when there is none.
+    pub first_message: String,
+}
+
+/// What is told of a session that was worked on lately, from the beginning of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentSession {
+    /// Its file.
+    pub path: PathBuf,
+    /// When the file last changed.
+    pub modified: SystemTime,
+    /// What to call it: its title, else the first text of a user, else its id, else the name of its
+    /// file. One line, without control characters.
+    pub full_name: String,
+}
+
+/// Where a session that was asked for was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In the project, or the folder, that was given.
+    Local,
+    /// Elsewhere among the agent's sessions.
+    Global,
+}
+
+impl Scope {
+    /// `local` or `global`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Local => "local",
+            Self::Global => "global",
+        }
+    }
+}
+
+/// A session that an argument means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumable {
+    /// The session.
+    pub session: SessionInfo,
+    /// Where it was found.
+    pub scope: Scope,
+}
+
+impl SessionInfo {
+    pub(super) fn new(found: &Found, summary: Summary) -> Option<Self> {
+        let title = summary.title().map(str::to_owned).or(summary.short_summary);
+        let header = summary.header?;
+        Some(Self {
+            path: found.path.clone(),
+            cwd: header.cwd.unwrap_or_default(),
+            title,
+            parent_session: header.parent_session,
+            created_ms: header.timestamp.and_then(|text| time::parse(text.as_bytes())),
+            modified: found.modified,
+            size: found.size,
+            message_count: summary.message_count,
+            first_message: summary.first_message.unwrap_or_default(),
+            id: header.id,
+        })
+    }
+
+    /// How long before `now` it last changed, in the words of [`RecentSession::time_ago`].
+    #[must_use]
+    pub fn time_ago(&self, now: SystemTime) -> String {
+        time_ago(self.modified, now)
+    }
+
+    /// Whether `prefix` means this session: it begins the id, the name of the file, or what follows
+    /// the last `_` of that name. Case does not count.
+    #[must_use]
+    pub fn is_meant_by(&self, prefix: &str) -> bool {
+        let prefix = prefix.to_lowercase();
+        begins(&self.id, &prefix) || file_is_meant(&self.path, &prefix)
+    }
+}
+
+/// Whether the name of a file, or what follows its last `_`, begins with `prefix`, in lower case.
+pub(super) fn file_is_meant(path: &Path, prefix: &str) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    begins(name, prefix) || name.rsplit_once('_').is_some_and(|(_, id)| begins(id, prefix))
+}
+
+/// Whether a text begins with `prefix`, in lower case.
+pub(super) fn begins(text: &str, prefix: &str) -> bool {
+    text.to_lowercase().starts_with(prefix)
+}
+
+/// The newest first; of the same age, the later name.
+pub(super) fn newest_first(a: (SystemTime, &Path), b: (SystemTime, &Path)) -> Ordering {
+    b.cmp(&a)
+}
+
+impl RecentSession {
+    /// Columns, in UTF-16 units, of [`RecentSession::name`].
+    const LONGEST_NAME: usize = 40;
+
+    pub(super) fn new(found: &Found, summary: &Summary) -> Option<Self> {
+        let header = summary.header.as_ref()?;
+        // A title that says nothing is not made up for by another text.
+        let text = summary.title().or(summary.first_message.as_deref());
+        let full_name = text.and_then(clean).or_else(|| clean(&header.id)).unwrap_or_else(|| {
+            found.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        });
+        Some(Self { path: found.path.clone(), modified: found.modified, full_name })
+    }
+
+    /// The name cut to 40 UTF-16 units, the last of them `…` when it was.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut units = 0;
+        let mut cut = 0;
+        for (at, c) in self.full_name.char_indices() {
+            if units < Self::LONGEST_NAME {
+                cut = at;
+            }
+            units += c.len_utf16();
+            if units > Self::LONGEST_NAME {
+                return format!("{}…", &self.full_name[..cut]);
+            }
+        }
+        self.full_name.clone()
+    }
+
+    /// How long before `now` it last changed, in words: `just now`, `5m ago`, `3h ago`, `2d ago`;
+    /// from a week on the day, as `2026-02-16` in local time.
+    #[must_use]
+    pub fn time_ago(&self, now: SystemTime) -> String {
+        time_ago(self.modified, now)
+    }
+}
+
+fn time_ago(then: SystemTime, now: SystemTime) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    let ago = now.duration_since(then).unwrap_or(Duration::ZERO).as_secs();
+    match ago {
+        0..MINUTE => "just now".to_owned(),
+        MINUTE..HOUR => format!("{}m ago", ago / MINUTE),
+        HOUR..DAY => format!("{}h ago", ago / HOUR),
+        _ if ago < 7 * DAY => format!("{}d ago", ago / DAY),
+        _ => match Timestamp::try_from(then) {
+            Ok(moment) => TimeZone::system().to_datetime(moment).date().to_string(),
+            Err(_) => "long ago".to_owned(),
+        },
+    }
+}
+
+/// The first line of a text without control characters and outer blanks; `None` when nothing is
+/// left of it.
+fn clean(text: &str) -> Option<String> {
+    let line = text.split('\n').next().unwrap_or_default();
+    let line: String = line.chars().filter(|&c| !matches!(c, '\0'..='\x1f' | '\x7f')).collect();
+    // JavaScript's trim takes a byte order mark for a blank too.
+    let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    (!line.is_empty()).then(|| line.to_owned())
+}

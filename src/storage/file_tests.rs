@@ -1,0 +1,54 @@
+use super::FileSessionStorage;
+use crate::storage::disk::faults::{self, Fault};
+use crate::storage::lock::SessionLock;
+use std::fs;
+use std::time::Duration;
+
+// R56: cut at every step, the artifacts go only after their session, and the error says what is left.
+#[test]
+fn r56_deleting_only_the_first_half() {
+    let script = |at: Option<usize>| {
+        let dir = tempfile::tempdir().unwrap();
+        let (session, artifacts) = (dir.path().join("a.jsonl"), dir.path().join("a"));
+        fs::write(&session, "A").unwrap();
+        fs::create_dir(&artifacts).unwrap();
+        fs::write(artifacts.join("0.log"), "log").unwrap();
+        faults::plan(at.map(|at| (at, Fault::Fails)), false);
+        let result = FileSessionStorage.delete_session_with_artifacts(&session);
+        let steps = faults::end().len();
+        let there = (session.exists(), artifacts.join("0.log").exists());
+        let start = format!("Session file deleted but failed to remove artifacts directory {}: ", artifacts.display());
+        (result, there, start, steps)
+    };
+    let (whole, there, _, steps) = script(None);
+    whole.unwrap();
+    assert_eq!(there, (false, false));
+    let mut halves = 0;
+    for at in 0..steps {
+        let (result, there, start, _) = script(Some(at));
+        let error = result.unwrap_err();
+        if there == (false, true) {
+            halves += 1;
+            assert!(error.message().starts_with(&start), "{error}");
+            assert!(std::error::Error::source(&error).is_some(), "the cause is told");
+        } else {
+            assert_eq!(there, (true, true), "step {at}: {error}");
+        }
+    }
+    assert_eq!(halves, 1);
+}
+
+// R53: a session that somebody is writing is not deleted under their hands.
+#[test]
+fn r53_a_locked_session_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = dir.path().join("a.jsonl");
+    fs::write(&session, "A").unwrap();
+    let mut lock = SessionLock::new(&session, Duration::ZERO);
+    let held = lock.acquire(true).unwrap();
+    let mut other = SessionLock::new(&session, Duration::ZERO);
+    assert_eq!(other.acquire(true).err().unwrap().code(), crate::ErrorCode::Locked);
+    drop(held);
+    FileSessionStorage.delete_session_with_artifacts(&session).unwrap();
+    assert!(fs::read_dir(dir.path()).unwrap().next().is_none(), "the lock goes with its session");
+}

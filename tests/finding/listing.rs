@@ -1,0 +1,505 @@
+//! Listing the sessions of a project and of all projects (R40, R41), and the latest ones (R38, R39).
+
+use crate::common::{Home, changed_at, text};
+use leaflog::{ErrorCode, Listing, MemorySessionStorage, SessionFinder, SessionInfo, SessionStorage};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+fn finder(home: &Home) -> SessionFinder {
+    home.options().finder()
+}
+
+fn ids(listing: &Listing) -> Vec<&str> {
+    listing.sessions.iter().map(|session| session.id.as_str()).collect()
+}
+
+/// Names of the problems' files, and their codes.
+fn problems(listing: &Listing) -> Vec<(&str, ErrorCode)> {
+    listing
+        .problems
+        .iter()
+        .map(|error| (error.path().unwrap().file_name().unwrap().to_str().unwrap(), error.code()))
+        .collect()
+}
+
+/// Everything below a folder that a listing could have changed.
+fn snapshot(dir: &Path) -> BTreeMap<PathBuf, (u64, Option<SystemTime>)> {
+    let mut all = BTreeMap::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            if metadata.is_dir() {
+                dirs.push(path.clone());
+            }
+            all.insert(path, (metadata.len(), metadata.modified().ok()));
+        }
+    }
+    all
+}
+
+/// A file of 300 MB with nothing after its beginning.
+fn sparse(path: &Path, beginning: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, beginning).unwrap();
+    fs::File::options().write(true).open(path).unwrap().set_len(300 << 20).unwrap();
+}
+
+// R41, F16, F23, F33: a home with everything in it that there can be.
+#[test]
+fn r41_a_whole_home() {
+    let home = Home::new();
+    for project in 0..40 {
+        let cwd = home.path.join(format!("p{project:02}"));
+        for session in 0..25 {
+            let id = format!("{:016x}", 0x100 + project * 25 + session);
+            let path = home.session(&format!("--p{project:02}--"), &id, &cwd);
+            changed_at(&path, project * 25 + session);
+        }
+    }
+    let x = home.path.join("x");
+    // What is a session all the same: a torn line, one of a sub-agent, one that is mostly a hole.
+    let torn = text("torn", &x, "hello") + "{\"type\":\"message\",\"id\":\"2\",\"mess\n{\"type\":\"mes";
+    let odd = [
+        home.file("--x--/torn.jsonl", &torn),
+        home.file("--x--/torn/0-task.jsonl", &text("task", &x, "do it")),
+        home.sessions().join("--x--/hole.jsonl"),
+    ];
+    sparse(&odd[2], &text("hole", &x, "before the hole"));
+    for (nth, path) in (2000..).zip(&odd) {
+        changed_at(path, nth);
+    }
+    // What costs itself only.
+    home.file("--x--/empty.jsonl", "");
+    home.file("--x--/foreign.jsonl", "{\"type\":\"log\"}\nhello\n");
+    home.file("--x--/no-id.jsonl", "{\"type\":\"session\",\"cwd\":\"/x\"}\n");
+    home.file("--x--/binary.jsonl", "\0\u{1}\u{2}\u{fffd}");
+    sparse(&home.sessions().join("--x--/nothing.jsonl"), "");
+    // What is not looked at.
+    home.file("--x--/notes.txt", "hello");
+    home.file("--x--/.hidden.jsonl", &text("hidden", &x, "hello"));
+    home.file(".hidden/a.jsonl", &text("hidden", &x, "hello"));
+    fs::create_dir(home.sessions().join("--x--/folder.jsonl")).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::symlink;
+        symlink(&odd[0], home.sessions().join("--x--/link.jsonl")).unwrap();
+        symlink(home.sessions(), home.sessions().join("--x--/loop")).unwrap();
+        symlink("nowhere", home.sessions().join("--x--/broken.jsonl")).unwrap();
+        // Opening it would wait for a writer for ever.
+        let pipe = home.sessions().join("--x--/pipe.jsonl");
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    }
+    let before = snapshot(&home.path);
+    let listing = finder(&home).list_all();
+    assert_eq!(snapshot(&home.path), before, "a listing writes nothing");
+
+    assert!(!listing.cancelled);
+    let mut want: Vec<String> = (0x100..0x100 + 1000).map(|id| format!("{id:016x}")).collect();
+    want.extend(["torn", "task", "hole"].map(str::to_owned));
+    want.reverse();
+    assert_eq!(ids(&listing), want, "the newest first");
+    assert!(listing.sessions.iter().all(|session| session.message_count == 1));
+    let hole = &listing.sessions[0];
+    assert_eq!((hole.first_message.as_str(), hole.size), ("before the hole", 300 << 20));
+    let not_a_session = ["binary.jsonl", "empty.jsonl", "foreign.jsonl", "no-id.jsonl", "nothing.jsonl"];
+    assert_eq!(problems(&listing), not_a_session.map(|name| (name, ErrorCode::NotASession)));
+
+    // The sessions of one project, without those of its sub-agents.
+    let of_x = finder(&home).session_dir(home.sessions().join("--x--")).list(&x);
+    assert_eq!(ids(&of_x), ["hole", "torn"]);
+    assert_eq!(problems(&of_x), problems(&listing));
+    // The newest is one with a header.
+    changed_at(&home.sessions().join("--x--/empty.jsonl"), 5000);
+    assert_eq!(finder(&home).newest().as_deref(), Some(&*odd[2]));
+    assert_eq!(finder(&home).most_recent(home.sessions().join("--x--")).as_deref(), Some(&*odd[2]));
+}
+
+// F23: a file or folder that may not be read costs itself only, and is named.
+#[cfg(unix)]
+#[test]
+fn f23_what_may_not_be_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let cwd = home.path.join("x");
+    home.session("--x--", "good", &cwd);
+    let closed = home.session("--x--", "closed", &cwd);
+    home.session("--y--", "behind", &cwd);
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(&closed, 0);
+    mode(&home.sessions().join("--y--"), 0);
+    if fs::read(&closed).is_ok() {
+        println!("this user may read everything: files that may not be read are not tested");
+    } else {
+        let listing = finder(&home).list_all();
+        assert_eq!(ids(&listing), ["good"]);
+        let name = closed.file_name().unwrap().to_str().unwrap();
+        assert_eq!(problems(&listing), [(name, ErrorCode::PermissionDenied), ("--y--", ErrorCode::PermissionDenied)]);
+        let message = listing.problems[0].to_string();
+        assert!(message.contains(closed.to_str().unwrap()), "{message}");
+    }
+    mode(&home.sessions().join("--y--"), 0o700);
+}
+
+// A folder that is not there is no problem; a file in its place is.
+#[test]
+fn folders_that_are_none() {
+    let home = Home::new();
+    let listing = finder(&home).list_all();
+    assert!(listing.sessions.is_empty() && listing.problems.is_empty());
+    let file = home.file("file", "");
+    let listing = finder(&home).session_dir(&file).list("/x");
+    assert!(listing.sessions.is_empty());
+    assert_eq!(listing.problems.len(), 1);
+    assert_eq!(listing.problems[0].path(), Some(&*file));
+    assert!(finder(&home).recent(&file, 3).is_empty());
+    assert_eq!(finder(&home).most_recent(&file), None);
+}
+
+fn message(role: &str, content: Value) -> String {
+    json!({"type": "message", "id": "1", "parentId": null, "timestamp": "2026-02-16T10:01:00.000Z",
+        "message": {"role": role, "content": content}})
+    .to_string()
+}
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/p","parentSession":"q"}"#;
+
+// Part C, SessionInfo.
+#[test]
+fn what_is_said_of_a_session() {
+    let home = Home::new();
+    let lines = [
+        HEADER.to_owned(),
+        r#"{"type":"compaction","id":"c","summary":"s","shortSummary":"first summary"}"#.to_owned(),
+        message("assistant", json!([{"type": "thinking", "thinking": "no"}, {"type": "text", "text": "An answer"}])),
+        message("user", json!([{"type": "image", "data": "QUJD"}])),
+        message("toolResult", json!([{"type": "text", "text": "a result"}])),
+        message("user", json!([{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}])),
+        message("user", json!("plain \u{1f642} \"text\"\n")),
+        // Counted: JavaScript takes them for messages.
+        r#"{"type":"message","id":"1","message":{}}"#.to_owned(),
+        r#"{"type":"message","id":"1","message":"text"}"#.to_owned(),
+        // Not counted.
+        r#"{"type":"message","id":"1","message":null}"#.to_owned(),
+        r#"{"type":"message","id":"1","message":""}"#.to_owned(),
+        r#"{"type":"message","id":"1","message":0}"#.to_owned(),
+        r#"{"type":"message","id":"1"}"#.to_owned(),
+        r#"{"type":"message","id":"1","message":{"role":"user","content":"torn"#.to_owned(),
+        r#"{"type":"custom_message","content":"not of the model"}"#.to_owned(),
+        // Two values on one line are two.
+        message("user", json!("three")) + &message("user", json!("four")),
+        r#"{"type":"compaction","id":"d","summary":"s","shortSummary":"second summary"}"#.to_owned(),
+        r#"{"type":"compaction","id":"e","summary":"s"}"#.to_owned(),
+        // Keys in another order, spelled with an escape, and twice.
+        r#"{"\u006dessage":{"content":"no","content":"five","role":"assistant"},"type":"label","type":"message"}"#
+            .to_owned(),
+    ];
+    let path = home.file("--p--/s.jsonl", &(lines.join("\r\n") + "\n"));
+    changed_at(&path, 7);
+    let listing = finder(&home).list_all();
+    let info = &listing.sessions[0];
+    assert_eq!(
+        info,
+        &SessionInfo {
+            path: path.clone(),
+            id: "s".into(),
+            cwd: "/p".into(),
+            title: Some("second summary".into()),
+            parent_session: Some("q".into()),
+            // date -u -d 2026-02-16T10:20:30Z +%s
+            created_ms: Some(1_771_237_230_000),
+            modified: fs::metadata(&path).unwrap().modified().unwrap(),
+            size: fs::metadata(&path).unwrap().len(),
+            message_count: 10,
+            first_message: "one two".into(),
+        }
+    );
+    let texts = finder(&home).all_messages_text(&path).unwrap();
+    assert_eq!(texts, "An answer one two plain \u{1f642} \"text\"\n three four five");
+    // The same from bytes.
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(SessionInfo::of_bytes(&path, info.modified, bytes).as_ref(), Some(info));
+    assert_eq!(SessionInfo::of_bytes(&path, info.modified, b"hello".to_vec()), None);
+}
+
+/// What is said of a file with these lines.
+fn info(home: &Home, lines: &[&str]) -> SessionInfo {
+    home.file("--p--/s.jsonl", &lines.join("\n"));
+    finder(home).list_all().sessions.remove(0)
+}
+
+// R6, R15, R48, part C: titles, and headers with little in them.
+#[test]
+fn r48_titles() {
+    let home = Home::new();
+    let titled = r#"{"type":"session","id":"s","title":"of the header"}"#;
+    let summary = r#"{"type":"compaction","shortSummary":"of the compaction"}"#;
+    let slot = |title: &str| {
+        let bare = json!({"type": "title", "v": 1, "title": title, "updatedAt": "x", "pad": ""}).to_string();
+        let pad = " ".repeat(255 - bare.len());
+        json!({"type": "title", "v": 1, "title": title, "updatedAt": "x", "pad": pad}).to_string()
+    };
+    let title = |lines: &[&str]| info(&home, lines).title;
+    assert_eq!(title(&[titled, summary]).as_deref(), Some("of the header"));
+    assert_eq!(title(&[r#"{"type":"session","id":"s","title":""}"#, summary]).as_deref(), Some("of the compaction"));
+    assert_eq!(title(&[r#"{"type":"session","id":"s","title":7}"#]), None);
+    assert_eq!(title(&[&slot("of the slot"), titled]).as_deref(), Some("of the slot"));
+    assert_eq!(title(&[&slot(""), titled]), None);
+    assert_eq!(title(&[&slot(""), titled, summary]).as_deref(), Some("of the compaction"));
+    // Of another width it is no slot.
+    assert_eq!(title(&[&(slot("of the slot") + " "), titled, ""]).as_deref(), Some("of the header"));
+    let bare = info(&home, &[r#"{"type":"session","id":"s","timestamp":"yesterday"}"#]);
+    assert_eq!((bare.cwd.as_str(), bare.created_ms, bare.message_count), ("", None, 0));
+    assert_eq!((bare.title, bare.parent_session, bare.first_message.as_str()), (None, None, ""));
+}
+
+// R15: a header that is not on the first line, as far as 64 KiB.
+#[test]
+fn r15_late_headers() {
+    let home = Home::new();
+    let first = message("user", json!("before the header"));
+    let late = info(&home, &[&first, "not JSON", HEADER, ""]);
+    assert_eq!((late.message_count, late.first_message.as_str()), (1, "before the header"));
+    let filler = |len: usize| "x".repeat(len);
+    let limit = (64 << 10) - 1 - HEADER.len();
+    assert_eq!(info(&home, &[&filler(limit), HEADER, &first]).message_count, 1);
+    home.file("--p--/s.jsonl", &[&filler(limit + 1), HEADER, &first].map(|line| format!("{line}\n")).concat());
+    assert_eq!(problems(&finder(&home).list_all()), [("s.jsonl", ErrorCode::NotASession)]);
+}
+
+// F16: a line that is longer than any buffer, and lines that lie across the buffer's end.
+#[test]
+fn f16_long_lines() {
+    let home = Home::new();
+    let long = message("assistant", json!("x".repeat(5 << 20)));
+    let middle = message("user", json!("y".repeat(300 << 10)));
+    let small = message("user", json!("z"));
+    for many in [1, 3000] {
+        let smalls = vec![small.as_str(); many];
+        let lines = [&[HEADER, &long][..], &smalls, &[&middle, &long], &smalls].concat();
+        let session = info(&home, &lines);
+        assert_eq!(session.message_count, 3 + 2 * many as u64);
+        assert_eq!(session.first_message, "z");
+        // The texts are all there, with a space before each but the first.
+        let texts = finder(&home).all_messages_text(&session.path).unwrap();
+        assert_eq!(texts.len(), 2 * (5 << 20) + (300 << 10) + 2 * many + (2 + 2 * many));
+    }
+    // A first message that is too long to be kept is cut, between characters.
+    let session = info(&home, &[HEADER, &message("user", json!("é".repeat(1 << 20)))]);
+    assert_eq!(session.first_message, "é".repeat(32 << 10));
+    // A line that is judged by its beginning, in which the text is whole and the rest is not.
+    let begins = json!([{"type": "text", "text": "the question"}, {"type": "image", "data": "A".repeat(6 << 20)}]);
+    let session = info(&home, &[HEADER, &message("user", begins), &small]);
+    assert_eq!((session.message_count, session.first_message.as_str()), (2, "the question"));
+    // The last line, cut off: long or short, it is none.
+    for torn in [&small[..small.len() - 1], &middle[..middle.len() - 1]] {
+        assert_eq!(info(&home, &[HEADER, &small, torn]).message_count, 1);
+    }
+}
+
+/// What a session says, read with another JSON parser: messages, first text, all texts.
+fn by_serde_json(bytes: &[u8]) -> (u64, String, String) {
+    let (mut count, mut first, mut texts) = (0, String::new(), Vec::new());
+    for line in bytes.split(|&byte| byte == b'\n') {
+        for value in serde_json::Deserializer::from_slice(line).into_iter::<Value>() {
+            let Ok(value) = value else { break };
+            let message = &value["message"];
+            if value["type"] != "message" || message.is_null() || message == "" || message == 0 || message == false {
+                continue;
+            }
+            count += 1;
+            let text = match &message["content"] {
+                Value::String(text) => text.clone(),
+                Value::Array(blocks) => {
+                    let texts = blocks.iter().filter(|block| block["type"] == "text");
+                    texts.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join(" ")
+                }
+                _ => continue,
+            };
+            if text.is_empty() || message["role"] != "user" && message["role"] != "assistant" {
+                continue;
+            }
+            if first.is_empty() && message["role"] == "user" {
+                first.clone_from(&text);
+            }
+            texts.push(text);
+        }
+    }
+    (count, first, texts.join(" "))
+}
+
+#[test]
+fn golden_files_as_another_parser_reads_them() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let listing = SessionFinder::new().session_dir(&dir).list("/");
+    let files = fs::read_dir(&dir).unwrap().filter(|file| {
+        let name = file.as_ref().unwrap().file_name().into_string().unwrap();
+        name.ends_with(".jsonl")
+    });
+    let mut compared = 0;
+    for file in files {
+        let path = file.unwrap().path();
+        let Some(info) = listing.sessions.iter().find(|info| info.path == path) else { continue };
+        let bytes = fs::read(&path).unwrap();
+        // What serde_json refuses: numbers without bound, lone surrogates.
+        let text = String::from_utf8_lossy(&bytes);
+        if text.contains("\\ud8") || text.contains("1e400") || bytes.contains(&0) || bytes.starts_with(b"\xef\xbb\xbf")
+        {
+            continue;
+        }
+        let (count, first, texts) = by_serde_json(&bytes);
+        let got =
+            (info.message_count, info.first_message.clone(), SessionFinder::new().all_messages_text(&path).unwrap());
+        assert_eq!(got, (count, first, texts), "{}", path.display());
+        compared += 1;
+    }
+    assert!(compared >= 40, "{compared} files");
+}
+
+#[test]
+fn threads_and_storages_say_the_same() {
+    let home = Home::new();
+    let storage = MemorySessionStorage::new();
+    let put = |name: &str, text: &str| {
+        home.file(name, text);
+        storage.write_text(&home.sessions().join(name), text).unwrap();
+    };
+    for nth in 0..60 {
+        let id = format!("{nth:04}");
+        put(&format!("--p{}--/x_{id}.jsonl", nth % 7), &text(&id, Path::new("/p"), &format!("message {nth}")));
+    }
+    put("--p0--/x_0000/0-task.jsonl", &text("task", Path::new("/p"), "a task"));
+    put("--p0--/foreign.jsonl", "hello");
+    put("--p0--/.hidden.jsonl", &text("hidden", Path::new("/p"), "hello"));
+    // Without what a storage in memory has its own way.
+    let plain = |listing: Listing| {
+        let mut sessions = listing.sessions;
+        for session in &mut sessions {
+            session.modified = SystemTime::UNIX_EPOCH;
+            session.size = 0;
+        }
+        sessions.sort_by(|a, b| a.path.cmp(&b.path));
+        let problems: Vec<_> = listing.problems.iter().map(ToString::to_string).collect();
+        (sessions, problems)
+    };
+    let want = plain(finder(&home).list_all());
+    assert_eq!((want.0.len(), want.1.len()), (61, 1));
+    for threads in [1, 2, 3, 8] {
+        let threads = NonZero::new(threads).unwrap();
+        assert_eq!(plain(finder(&home).threads(threads).list_all()), want);
+        assert_eq!(plain(finder(&home).storage(storage.clone()).threads(threads).list_all()), want);
+    }
+    let dir = home.sessions().join("--p3--");
+    let names = |finder: SessionFinder| {
+        let mut names: Vec<String> = finder.recent(&dir, 100).into_iter().map(|session| session.full_name).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(names(finder(&home)).len(), 9);
+    assert_eq!(names(finder(&home)), names(finder(&home).storage(storage.clone())));
+    let texts = finder(&home).storage(storage).all_messages_text(dir.join("x_0003.jsonl")).unwrap();
+    assert_eq!(texts, "message 3");
+}
+
+#[test]
+fn progress_and_stopping() {
+    let home = Home::new();
+    for nth in 0..50 {
+        home.session("--p--", &format!("{nth:04}"), Path::new("/p"));
+    }
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&seen);
+    let this = std::thread::current().id();
+    let listing = finder(&home)
+        .progress(move |done, total| {
+            assert_eq!((std::thread::current().id(), total), (this, 50));
+            told.lock().unwrap().push(done);
+            ControlFlow::Continue(())
+        })
+        .list_all();
+    assert_eq!((listing.sessions.len(), listing.cancelled), (50, false));
+    let seen = seen.lock().unwrap();
+    assert!(seen.is_sorted() && seen[0] == 0 && seen[seen.len() - 1] == 50, "{seen:?}");
+
+    let calls = AtomicUsize::new(0);
+    let one = NonZero::<usize>::MIN;
+    let stopped = finder(&home)
+        .threads(one)
+        .progress(move |done, _| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            if done == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .list_all();
+    assert!(stopped.cancelled);
+    assert_eq!(stopped.sessions.len(), 5);
+    let at_once = finder(&home).progress(|_, _| ControlFlow::Break(())).list_all();
+    assert!(at_once.cancelled && at_once.sessions.is_empty());
+}
+
+/// A storage whose files may not be read.
+struct Refusing(MemorySessionStorage);
+
+impl SessionStorage for Refusing {
+    fn ensure_dir(&self, dir: &Path) -> leaflog::Result<()> {
+        self.0.ensure_dir(dir)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.0.exists(path)
+    }
+    fn read_text(&self, path: &Path) -> leaflog::Result<String> {
+        if path.ends_with("bad.jsonl") {
+            return Err(leaflog::Error::new(ErrorCode::PermissionDenied, "not yours"));
+        }
+        self.0.read_text(path)
+    }
+    fn read_text_prefix(&self, path: &Path, most: usize) -> leaflog::Result<String> {
+        self.read_text(path)?;
+        self.0.read_text_prefix(path, most)
+    }
+    fn write_text(&self, path: &Path, text: &str) -> leaflog::Result<()> {
+        self.0.write_text(path, text)
+    }
+    fn stat(&self, path: &Path) -> leaflog::Result<leaflog::StorageStat> {
+        self.0.stat(path)
+    }
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        self.0.list_files(dir, pattern)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> leaflog::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn unlink(&self, path: &Path) -> leaflog::Result<()> {
+        self.0.unlink(path)
+    }
+    fn open_writer(
+        &self,
+        path: &Path,
+        mode: leaflog::WriterMode,
+    ) -> leaflog::Result<Box<dyn leaflog::SessionStorageWriter>> {
+        self.0.open_writer(path, mode)
+    }
+}
+
+// F23, R37: the same over a storage of one's own.
+#[test]
+fn f23_a_bad_file_in_a_storage() {
+    let storage = Refusing(MemorySessionStorage::new());
+    for name in ["a.jsonl", "bad.jsonl"] {
+        storage.write_text(&Path::new("/dir").join(name), &text(name, Path::new("/p"), "hello")).unwrap();
+    }
+    let finder = SessionFinder::new().session_dir("/dir").storage(storage);
+    let listing = finder.list("/p");
+    assert_eq!(ids(&listing), ["a.jsonl"]);
+    assert_eq!(problems(&listing), [("bad.jsonl", ErrorCode::PermissionDenied)]);
+    assert_eq!(finder.recent("/dir", 9).len(), 1);
+    assert_eq!(finder.most_recent("/dir"), Some("/dir/a.jsonl".into()));
+}
