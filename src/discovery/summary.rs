@@ -2,7 +2,7 @@
 
 use crate::entry::{Field, Header, TitleSlot, take};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::cursor::Strings;
+use crate::json::cursor::{Nothing, Strings};
 use crate::json::{Cursor, Json, OnValue, Scanner};
 use crate::load::{End, pieces};
 use crate::storage::Source;
@@ -187,6 +187,8 @@ struct LineReader<'a> {
 }
 
 impl OnValue for LineReader<'_> {
+    type Search = Nothing;
+
     #[inline]
     fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
         self.facts = Facts::default();

@@ -52,13 +52,19 @@ impl Source {
         let mut file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_file() {
-            let inode = disk::identity_of(&file).map_err(failed)?.inode;
-            let file = ReadFile { open: Mutex::new(Some(Arc::new(file))), inode };
-            return Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len: metadata.len() });
+            return Self::of_file(file, path);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| Error::io(error, "cannot read the session", path))?;
         Ok(Self::Bytes(bytes))
+    }
+
+    /// The plain file that was opened at `path`.
+    pub(crate) fn of_file(file: File, path: &Path) -> Result<Self> {
+        let Identity { inode, len } =
+            disk::identity_of(&file).map_err(|error| Error::io(error, "cannot open the session", path))?;
+        let file = ReadFile { open: Mutex::new(Some(Arc::new(file))), inode };
+        Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len })
     }
 
     /// What tells the file from another; for bytes their length.

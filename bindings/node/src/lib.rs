@@ -15,6 +15,7 @@
 mod append;
 mod artifact;
 mod blob;
+mod discovery;
 mod error;
 mod free;
 mod life;

@@ -3,10 +3,11 @@
 use crate::error::{convert, guarded};
 use crate::session::{Handle, Log, Session, handle, session};
 use crate::storage::StorageHandle;
-use leaflog::{Durability, ManagerOptions, MigrationRewrite, SessionManager};
+use leaflog::{DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SessionManager};
 use napi::bindgen_prelude::{AsyncTask, External, ExternalRef};
 use napi::{Env, Task};
 use napi_derive::napi;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,10 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Options {
     pub agent_dir: Option<String>,
+    pub config_dir_name: Option<String>,
+    pub home_relative: Option<bool>,
+    /// The variables that folders and the terminal are found by.
+    pub env: HashMap<String, String>,
     pub session_dir: Option<String>,
     pub lock_timeout_ms: Option<f64>,
     pub sync_appends: Option<bool>,
@@ -22,10 +27,18 @@ pub struct Options {
 }
 
 impl Options {
-    fn apply(self, storage: Option<&External<StorageHandle>>) -> (ManagerOptions, Log) {
+    pub(crate) fn apply(self, storage: Option<&External<StorageHandle>>) -> (ManagerOptions, Log) {
         let log = Log::default();
         let lines = Log::clone(&log);
-        let mut options = ManagerOptions::new().logger(move |line| lines.lock().push(line.to_owned()));
+        let mut options = ManagerOptions::new()
+            .logger(move |line| lines.lock().push(line.to_owned()))
+            .environment(Environment::from_vars(self.env));
+        if let Some(name) = self.config_dir_name {
+            options = options.config_dir_name(name);
+        }
+        if self.home_relative == Some(true) {
+            options = options.dir_naming(DirNaming::HomeRelative);
+        }
         if let Some(dir) = self.agent_dir {
             options = options.agent_dir(dir);
         }
@@ -45,6 +58,7 @@ impl Options {
             None => options,
             Some(StorageHandle::Memory(memory)) => options.storage(memory.clone()),
             Some(StorageHandle::Queue(queue)) => options.storage(queue.clone()),
+            Some(StorageHandle::Loaded(loaded)) => options.storage(loaded.clone()),
         };
         (options, log)
     }
@@ -79,12 +93,22 @@ pub fn fork_now(
     Ok(handle(options.fork_from(source, cwd).map_err(convert)?, log))
 }
 
+#[napi(catch_unwind)]
+pub fn continue_now(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+    let (options, log) = options.apply(storage);
+    Ok(handle(options.continue_recent(cwd).map_err(convert)?, log))
+}
+
 /// Makes a session on another thread.
 pub struct Making {
     made: Option<(ManagerOptions, Log)>,
-    path: String,
-    /// Of the fork, when it is one.
-    cwd: Option<String>,
+    how: How,
+}
+
+enum How {
+    Open(String),
+    Fork(String, String),
+    Continue(String),
 }
 
 impl Task for Making {
@@ -93,9 +117,10 @@ impl Task for Making {
 
     fn compute(&mut self) -> napi::Result<Self::Output> {
         let (options, log) = self.made.take().ok_or_else(|| napi::Error::from_reason("made twice"))?;
-        let manager = guarded(|| match &self.cwd {
-            None => options.open(&self.path),
-            Some(cwd) => options.fork_from(&self.path, cwd),
+        let manager = guarded(|| match &self.how {
+            How::Open(path) => options.open(path),
+            How::Fork(source, cwd) => options.fork_from(source, cwd),
+            How::Continue(cwd) => options.continue_recent(cwd),
         })?;
         Ok((manager, log))
     }
@@ -107,10 +132,15 @@ impl Task for Making {
 
 #[napi(catch_unwind)]
 pub fn open(path: String, options: Options) -> AsyncTask<Making> {
-    AsyncTask::new(Making { made: Some(options.apply(None)), path, cwd: None })
+    AsyncTask::new(Making { made: Some(options.apply(None)), how: How::Open(path) })
 }
 
 #[napi(catch_unwind)]
 pub fn fork_from(source: String, cwd: String, options: Options) -> AsyncTask<Making> {
-    AsyncTask::new(Making { made: Some(options.apply(None)), path: source, cwd: Some(cwd) })
+    AsyncTask::new(Making { made: Some(options.apply(None)), how: How::Fork(source, cwd) })
+}
+
+#[napi(catch_unwind)]
+pub fn continue_recent(cwd: String, options: Options) -> AsyncTask<Making> {
+    AsyncTask::new(Making { made: Some(options.apply(None)), how: How::Continue(cwd) })
 }

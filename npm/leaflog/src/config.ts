@@ -1,6 +1,3 @@
-import * as fs from "node:fs";
-import * as os from "node:os";
-import * as path from "node:path";
 import { invalid } from "./errors";
 import type { NativeOptions } from "./native";
 
@@ -57,29 +54,38 @@ export function effective(given: LeaflogOptions | undefined): LeaflogOptions {
 	return { ...defaults, ...given };
 }
 
+/** What folders and the terminal are found by. */
+const VARIABLES = [
+	"HOME",
+	"USERPROFILE",
+	"TMPDIR",
+	"TMP",
+	"TEMP",
+	"PI_CODING_AGENT_DIR",
+	"PI_CONFIG_DIR",
+	"XDG_DATA_HOME",
+	"XDG_STATE_HOME",
+	"KITTY_WINDOW_ID",
+	"TMUX_PANE",
+	"TERM_SESSION_ID",
+	"WT_SESSION",
+];
+
 /**
- * The folder of sessions and blobs. The environment is read when this is called, and its values
- * are passed on: a change of `process.env` does not reach native code in every engine.
+ * The options as native code takes them. The environment is read now and handed over: a change of
+ * `process.env` does not reach native code in every engine.
  */
-export function dataDir(options: LeaflogOptions): string {
-	const given = options.agentDir || process.env.PI_CODING_AGENT_DIR;
-	if (given) return path.resolve(given);
-	const xdg = process.env.XDG_DATA_HOME;
-	if (xdg && (process.platform === "linux" || process.platform === "darwin")) {
-		const dir = path.join(xdg, "xcsh");
-		if (fs.existsSync(dir)) return dir;
-	}
-	const config = options.configDirName || process.env.PI_CONFIG_DIR || ".xcsh";
-	return path.join(os.homedir(), config, "agent");
-}
-
-export function blobsDir(options: LeaflogOptions): string {
-	return path.join(dataDir(options), "blobs");
-}
-
 export function nativeOptions(options: LeaflogOptions, sessionDir: string | undefined): NativeOptions {
+	const env: Record<string, string> = {};
+	for (const name of VARIABLES) {
+		const value = process.env[name];
+		if (value) env[name] = value;
+	}
 	return {
-		agentDir: dataDir(options),
+		env,
+		agentDir: options.agentDir || undefined,
+		configDirName: options.configDirName || undefined,
+		homeRelative: options.dirNaming === "home-relative",
 		sessionDir,
 		lockTimeoutMs: options.lockTimeoutMs,
 		syncAppends: options.durability === "every-append",

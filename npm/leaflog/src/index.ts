@@ -10,6 +10,14 @@ export {
 	resolveImageDataUrl,
 } from "./blob-store";
 export { configure, type LeaflogOptions, type Logger } from "./config";
+export {
+	findMostRecentSession,
+	getRecentSessions,
+	type ListOptions,
+	type RecentSessionInfo,
+	type ResolvedSessionMatch,
+	resolveResumableSession,
+} from "./discovery";
 export { LeaflogError, type LeaflogErrorCode } from "./errors";
 export {
 	buildSessionContext,

@@ -5,13 +5,18 @@ export type Handle = { readonly native: "session" };
 /** A storage that is not the file system. */
 export type StorageHandle = { readonly native: "storage" };
 export type WriterHandle = { readonly native: "writer" };
+export type ProgressHandle = { readonly native: "progress" };
 export type StateHandle = { readonly native: "state" };
 
 /** JSON text. */
 type Json = string;
 
 export interface NativeOptions {
+	/** The variables that folders and the terminal are found by. */
+	env: Record<string, string>;
 	agentDir?: string;
+	configDirName?: string;
+	homeRelative?: boolean;
 	sessionDir?: string;
 	lockTimeoutMs?: number;
 	syncAppends?: boolean;
@@ -23,6 +28,8 @@ interface SyncNative {
 	inMemory(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 	openNow(path: string, options: NativeOptions, storage?: StorageHandle): Handle;
 	forkNow(source: string, cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
+
+	continueNow(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 
 	appendMessage(session: Handle, message: Json): string;
 	appendEntry(session: Handle, fields: Json): string;
@@ -118,6 +125,16 @@ interface SyncNative {
 	artifactPath(sessionFile: string, id: string): string | null;
 	sessionSaveArtifact(session: Handle, content: Uint8Array, toolType: string): string;
 
+	loadedNew(): StorageHandle;
+	loadedPut(storage: StorageHandle, path: string, text: string, ms: number): void;
+	progressNew(): ProgressHandle;
+	progressGet(progress: ProgressHandle): [done: number, total: number];
+	progressStop(progress: ProgressHandle): void;
+	timeAgo(ms: number): string;
+	allMessagesText(path: string, storage?: StorageHandle): Json;
+	folders(options: NativeOptions, cwd?: string): Json;
+	defaultSessionDir(cwd: string, options: NativeOptions, storage?: StorageHandle): string;
+
 	parseEntries(content: string): Json;
 	loadEntries(content: string): Json;
 	loadFile(path: string): Json;
@@ -128,12 +145,29 @@ interface SyncNative {
 interface AsyncNative {
 	open(path: string, options: NativeOptions): Promise<Handle>;
 	forkFrom(source: string, cwd: string, options: NativeOptions): Promise<Handle>;
+	continueRecent(cwd: string, options: NativeOptions): Promise<Handle>;
 	flush(session: Handle): Promise<void>;
+	list(
+		cwd: string | undefined,
+		options: NativeOptions,
+		storage: StorageHandle | undefined,
+		progress: ProgressHandle,
+	): Promise<Json>;
+	recentSessions(dir: string, limit: number, options: NativeOptions, storage?: StorageHandle): Promise<Json>;
+	resolveSession(arg: string, cwd: string, options: NativeOptions, storage?: StorageHandle): Promise<Json>;
 }
 
 export type Native = SyncNative & AsyncNative;
 
-const ASYNC = ["open", "forkFrom", "flush"] as const satisfies (keyof AsyncNative)[];
+const ASYNC = new Set<string>([
+	"open",
+	"forkFrom",
+	"continueRecent",
+	"flush",
+	"list",
+	"recentSessions",
+	"resolveSession",
+] satisfies (keyof AsyncNative)[]);
 
 /**
  * The addon. Each package is named in a call of its own: a bundler sees them, and takes the one
@@ -204,7 +238,7 @@ function wrapAsync(inner: Function7): Function7 {
 function load(): Native {
 	const functions: Record<string, unknown> = {};
 	for (const [name, inner] of Object.entries(addon())) {
-		functions[name] = (ASYNC as readonly string[]).includes(name) ? wrapAsync(inner) : wrap(inner);
+		functions[name] = ASYNC.has(name) ? wrapAsync(inner) : wrap(inner);
 	}
 	return functions as unknown as Native;
 }

@@ -1,6 +1,7 @@
 import * as path from "node:path";
 import { BlobStore } from "./blob-store";
-import { blobsDir, effective, type LeaflogOptions, type Logger, nativeOptions } from "./config";
+import { effective, type LeaflogOptions, type Logger, nativeOptions } from "./config";
+import { folders, type ListOptions, list } from "./discovery";
 import { type CapturedEntries, type ContextPlan, Entries } from "./entries";
 import { fromReason, invalid, LeaflogError } from "./errors";
 import { buildMessage } from "./messages";
@@ -19,6 +20,7 @@ import type {
 	SessionContext,
 	SessionEntry,
 	SessionHeader,
+	SessionInfo,
 	SessionManagerStateSnapshot,
 	SessionTreeNode,
 	TitleSource,
@@ -138,6 +140,61 @@ export class SessionManager {
 				? await native.forkFrom(sourcePath, cwd, given)
 				: native.forkNow(sourcePath, cwd, given, place.handle);
 		return opened(new SessionManager(handle, used, place), place);
+	}
+
+	/**
+	 * Goes on with the session that was worked on last in the project: the one that this terminal had,
+	 * else the newest. Without one, a new session.
+	 */
+	static async continueRecent(
+		cwd: string,
+		sessionDir?: string,
+		storage?: SessionStorage,
+		options?: LeaflogOptions,
+	): Promise<SessionManager> {
+		const used = effective(options);
+		const place = backing(storage);
+		const given = nativeOptions(used, sessionDir);
+		if (place.driver !== undefined && storage !== undefined) {
+			const [session] = await list(cwd, sessionDir, storage, options);
+			const manager = SessionManager.create(cwd, sessionDir, storage, options);
+			if (session !== undefined) await manager.setSessionFile(session.path);
+			return manager;
+		}
+		const handle =
+			place.handle === undefined
+				? await native.continueRecent(cwd, given)
+				: native.continueNow(cwd, given, place.handle);
+		return new SessionManager(handle, used, place);
+	}
+
+	/** The sessions of a project, the newest first. */
+	static async list(
+		cwd: string,
+		sessionDir?: string,
+		storage?: SessionStorage,
+		options?: ListOptions,
+	): Promise<SessionInfo[]> {
+		return list(cwd, sessionDir, storage, options);
+	}
+
+	/** The sessions of all projects, the newest first. */
+	static async listAll(storage?: SessionStorage, options?: ListOptions): Promise<SessionInfo[]> {
+		return list(undefined, undefined, storage, options);
+	}
+
+	/** The folder that new sessions of the project at `cwd` go to by default. It is made. */
+	static getDefaultSessionDir(
+		cwd: string,
+		agentDir?: string,
+		storage?: SessionStorage,
+		options?: LeaflogOptions,
+	): string {
+		const used = effective(agentDir === undefined ? options : { ...options, agentDir });
+		const place = backing(storage);
+		const dir = native.defaultSessionDir(cwd, nativeOptions(used, undefined), place.handle);
+		place.driver?.run();
+		return dir;
 	}
 
 	// Life
@@ -567,7 +624,7 @@ export class SessionManager {
 
 	/** Puts bytes into the blob store. */
 	async putBlob(data: Uint8Array): Promise<BlobPutResult> {
-		return new BlobStore(blobsDir(this.#options)).put(data);
+		return new BlobStore(folders(this.#options).blobs).put(data);
 	}
 
 	/** The folder of the session's artifacts; `null` when it has no file, or one not named `.jsonl`. */

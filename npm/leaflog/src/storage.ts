@@ -175,7 +175,7 @@ const ORIGINAL = new Map(
 );
 
 /** A storage as native code takes it: the two that come with the library, unless a method was replaced. */
-function isNative(storage: SessionStorage): storage is NativeStorage {
+export function isNative(storage: SessionStorage): storage is NativeStorage {
 	if (!(storage instanceof NativeStorage)) return false;
 	for (const [name, method] of ORIGINAL) {
 		if (storage[name] !== method) return false;
