@@ -133,7 +133,8 @@ fn appends(files: &Files, dir: &Path, plan: Plan) -> io::Result<()> {
         row(&format!("append at {name}"), "its system calls", &append.against(calls), None);
         row("its system calls", "bare write", &calls.against(bare), None);
         for (name, job) in [("append", append), ("bare write", bare), ("its system calls", calls)] {
-            println!("  {name:<40} {:>8.2} us", job.median().as_secs_f64() * 1e6 / plan.appends as f64);
+            let us = |time: Duration| time.as_secs_f64() * 1e6 / plan.appends as f64;
+            println!("  {name:<40} {:>8.2} us, at least {:.2}", us(job.median()), us(job.least()));
         }
     }
     Ok(())
@@ -180,7 +181,8 @@ fn renames(files: &Files, dir: &Path, plan: Plan) -> io::Result<()> {
     row("rename", "cp and sync", &rename.against(cp), Some(1.0));
     row("rename", "copying in this process and sync", &rename.against(copy), None);
     for (name, job) in [("rename", rename), ("cp and sync", cp), ("copying in this process and sync", copy)] {
-        println!("  {name:<40} {:>8.1} ms", job.median().as_secs_f64() * 1e3);
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        println!("  {name:<40} {:>8.1} ms, at least {:.1}", ms(job.median()), ms(job.least()));
     }
     Ok(())
 }

@@ -323,7 +323,7 @@ fn compaction(
         return Ok(before.len());
     }
     items.push(ContextItem::Compaction(index as usize));
-    let kept = entry.get_str("firstKeptEntryId").and_then(|id| tree.find(id.as_bytes()));
+    let kept = entry.get_str("firstKeptEntryId").and_then(|id| tree.find_shown(&id));
     Ok(before.iter().position(|&index| Some(index) == kept).unwrap_or(before.len()))
 }
 

@@ -108,8 +108,9 @@ impl Error {
         Self::new(ErrorCode::EntryNotFound, format!("Entry {id} not found"))
     }
 
-    /// Says where, on an error nobody has a copy of yet.
-    pub(crate) fn at(mut self, path: &Path) -> Self {
+    /// Says which file or folder it is about, on an error nobody has a copy of yet.
+    #[must_use]
+    pub fn at(mut self, path: &Path) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.path = Some(path.to_owned());
         }

@@ -56,6 +56,8 @@ mod context;
 mod discovery;
 mod entry;
 mod error;
+#[cfg(feature = "history")]
+mod history;
 mod json;
 mod load;
 mod manager;
@@ -76,6 +78,8 @@ pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, Ses
 pub use entry::time::format as format_time;
 pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};
+#[cfg(feature = "history")]
+pub use history::{HistoryEntry, HistoryStorage};
 pub use json::{Json, JsonKind};
 pub use manager::{
     ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,

@@ -8,6 +8,9 @@ mod check;
 mod context;
 #[path = "tool/ends.rs"]
 mod ends;
+#[cfg(feature = "history")]
+#[path = "tool/history.rs"]
+mod history;
 #[path = "tool/list.rs"]
 mod list;
 #[path = "tool/show.rs"]

@@ -29,6 +29,12 @@ impl<'a> Timed<'a> {
         times[times.len() / 2]
     }
 
+    /// The least time: what a machine with nothing else to do would give.
+    #[allow(dead_code, reason = "not every target asks for it")]
+    pub fn least(&self) -> Duration {
+        self.times.iter().copied().min().unwrap_or_default()
+    }
+
     /// This job's time over the other's, round by round.
     pub fn against(&self, other: &Self) -> Ratio {
         let mut ratios: Vec<f64> =

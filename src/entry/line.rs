@@ -1,6 +1,6 @@
 //! Building the line of a new entry or header.
 
-use crate::json::push_string;
+use crate::json::{push_string, push_wtf8};
 
 /// One JSON object, member by member, in the order they are added.
 pub(crate) struct LineBuilder {
@@ -36,6 +36,18 @@ impl LineBuilder {
         self.key(key);
         self.text.extend_from_slice(value);
         self
+    }
+
+    /// An id in WTF-8, which spells a lone surrogate as it was.
+    pub(crate) fn id_or_null(mut self, key: &str, id: Option<&[u8]>) -> Self {
+        match id {
+            Some(id) => {
+                self.key(key);
+                push_wtf8(&mut self.text, id);
+                self
+            }
+            None => self.json(key, b"null"),
+        }
     }
 
     pub(crate) fn text_or_null(self, key: &str, value: Option<&str>) -> Self {

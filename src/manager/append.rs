@@ -65,7 +65,7 @@ type Base = NewEntry;
 
 impl Base {
     fn put(&self, line: LineBuilder) -> LineBuilder {
-        line.text("id", &self.id).text_or_null("parentId", self.parent.as_deref()).text("timestamp", &self.timestamp)
+        line.text("id", &self.id).id_or_null("parentId", self.parent.as_deref()).text("timestamp", &self.timestamp)
     }
 
     /// The usual order: type, id, parentId, timestamp, then the fields.
@@ -292,7 +292,7 @@ impl SessionManager {
         let base = Base {
             id: self.new_entry_id(),
             leaf,
-            parent: leaf.and_then(|leaf| self.view.tree().id(leaf)).map(Cow::into_owned),
+            parent: leaf.and_then(|leaf| self.view.tree().id_bytes(leaf)).map(Cow::into_owned),
             timestamp: time::format(now),
         };
         let index = push(&mut self.view, &base)?;

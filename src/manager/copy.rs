@@ -27,6 +27,8 @@ impl SessionManager {
     /// An error of writing; the manager has the old session then.
     pub fn fork(&mut self) -> Result<Option<Fork>> {
         let Some(old) = self.path.clone() else { return Ok(None) };
+        // What is copied is chosen from what is there then: leaving may take in what others wrote.
+        self.leave()?;
         let id = self.generator.0.session_id();
         let timestamp = time::format(self.generator.0.now_ms());
         let header = LineBuilder::new("session")
@@ -53,8 +55,10 @@ impl SessionManager {
     /// # Errors
     /// `ENTRY_NOT_FOUND`; an error of writing, and the manager has the old session then.
     pub fn create_branched_session(&mut self, leaf_id: &str) -> Result<Option<PathBuf>> {
-        let leaf = self.index_of(leaf_id)?;
-        let lines = self.branch_lines(leaf);
+        self.index_of(leaf_id)?;
+        // As for a fork.
+        self.leave()?;
+        let lines = self.branch_lines(self.index_of(leaf_id)?);
         let id = self.generator.0.session_id();
         let timestamp = time::format(self.generator.0.now_ms());
         let extras = HeaderExtras {
@@ -77,7 +81,7 @@ impl SessionManager {
         let tree = self.view.tree();
         let mut lines = Vec::new();
         let mut kept = HashSet::new();
-        let mut parent: Option<String> = None;
+        let mut parent: Option<Vec<u8>> = None;
         let mut skipped = false;
         for index in tree.path(leaf) {
             if tree.slot(index).kind == EntryKind::Label {
@@ -86,8 +90,8 @@ impl SessionManager {
             }
             lines.push(if skipped { CopyLine::Reparented(index, parent) } else { CopyLine::Entry(index) });
             skipped = false;
-            parent = tree.id(index).map(Cow::into_owned);
-            kept.extend(parent.clone());
+            parent = tree.id_bytes(index).map(Cow::into_owned);
+            kept.extend(tree.id(index).map(Cow::into_owned));
         }
         let labels: Vec<(String, String)> = tree
             .labels()
@@ -105,12 +109,12 @@ impl SessionManager {
             };
             let line = LineBuilder::new("label")
                 .text("id", &id)
-                .text_or_null("parentId", parent.as_deref())
+                .id_or_null("parentId", parent.as_deref())
                 .text("timestamp", &time::format(self.generator.0.now_ms()))
                 .text("targetId", &target)
                 .text("label", &label);
             lines.push(CopyLine::New(line.finish()));
-            parent = Some(id);
+            parent = Some(id.into_bytes());
         }
         lines
     }
@@ -141,10 +145,9 @@ impl SessionManager {
         }
     }
 
-    /// Writes a copy and goes on in it; the leaf is its last line.
+    /// Writes a copy and goes on in it; the leaf is its last line. The session that was before has
+    /// been left: a failure of that is told before anything is made.
     fn become_copy(&mut self, header: &[u8], lines: &[CopyLine], path: Option<&Path>) -> Result<()> {
-        // Before anything is made: a failure is told, and then the old session is still there.
-        self.leave()?;
         let (backend, mut view) = match path {
             None => (Backend::Nowhere, view_of(copy_text(&self.view, header, lines)?, &self.options)?),
             Some(path) => {

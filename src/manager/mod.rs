@@ -342,11 +342,15 @@ impl SessionManager {
             self.view.check_replacement(index, &text)?;
             texts.push((index, text));
         }
+        let mut recount = false;
         for (index, text) in texts {
-            self.view.replace(index, text)?;
+            recount |= self.view.replace(index, text)?;
             if self.view.span(index).is_some() {
                 self.pending.changed.insert(index);
             }
+        }
+        if recount {
+            self.view.recount_usage()?;
         }
         Ok(())
     }

@@ -136,7 +136,7 @@ impl ManagerOptions {
     }
 
     /// Where sessions are kept; by default in files, which is what
-    /// [`FileSessionStorage`](crate::FileSessionStorage) means too.
+    /// [`FileSessionStorage`] means too.
     #[must_use]
     pub fn storage(mut self, storage: impl SessionStorage + 'static) -> Self {
         // Files have locks, and one write for an append, that no storage has (R53, R54).

@@ -70,7 +70,8 @@ impl SessionManager {
         }
         match (&mut self.backend, state.known) {
             (Backend::File(file), Some(known)) => file.set_known(known),
-            (Backend::Storage(stored), _) if state.started => stored.look_again(),
+            // It may have been written since, also when it had not started then.
+            (Backend::Storage(stored), _) => stored.look_again(),
             _ => {}
         }
         self.view = state.view;

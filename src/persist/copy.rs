@@ -4,7 +4,7 @@
 use super::prepare::prepare;
 use super::rewrite::Sink;
 use crate::error::Result;
-use crate::json::{Object, apply, push_string};
+use crate::json::{Object, apply, push_wtf8};
 use crate::view::SessionView;
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub(crate) enum CopyLine {
     /// An entry of the source.
     Entry(u32),
     /// The same, as a child of another entry or as a root.
-    Reparented(u32, Option<String>),
+    Reparented(u32, Option<Vec<u8>>),
     /// An entry the source has not.
     New(Vec<u8>),
 }
@@ -37,7 +37,7 @@ impl CopyLine {
                 let text = source.stored_text(*index)?;
                 let mut value = Vec::new();
                 match parent {
-                    Some(parent) => push_string(&mut value, parent),
+                    Some(parent) => push_wtf8(&mut value, parent),
                     None => value.extend_from_slice(b"null"),
                 }
                 let mut entry = Object::read(&text, 0);

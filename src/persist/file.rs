@@ -3,7 +3,7 @@
 
 use super::Pending;
 use super::copy::{CopyLine, copy};
-use super::prepare::{LineForm, prepare};
+use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
 use crate::entry::time;
@@ -381,8 +381,7 @@ impl Inner {
         for &index in &pending.unsaved {
             let text = view.in_memory(index).unwrap_or_default();
             let offset = bytes.len();
-            let prepared = if view.tree().slot(index).is_plain() { None } else { prepare(text) };
-            let form = match prepared {
+            let form = match view.prepared(index) {
                 None => {
                     bytes.extend_from_slice(text);
                     LineForm::Same

@@ -2,7 +2,7 @@
 //! ones in their new form, unsaved ones last. Spans that stay are copied, not read.
 
 use super::Pending;
-use super::prepare::{LineForm, prepare};
+use super::prepare::LineForm;
 use crate::blob::BlobHash;
 use crate::entry::time;
 use crate::error::Result;
@@ -139,7 +139,7 @@ impl<S: Sink> Rewriter<'_, S> {
     fn prepared(&mut self, index: u32) -> Result<()> {
         let offset = self.layout.len;
         let text = self.view.in_memory(index).unwrap_or_default();
-        let form = match prepare(text) {
+        let form = match self.view.prepared(index) {
             None => {
                 self.bytes(text)?;
                 LineForm::Same

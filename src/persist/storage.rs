@@ -225,10 +225,10 @@ impl StoredSession {
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
-        match &mut self.writer {
-            Some(writer) => writer.flush().and_then(|()| writer.fsync()),
-            None => Ok(()),
+        if let Some(writer) = &mut self.writer {
+            writer.flush().and_then(|()| writer.fsync())?;
         }
+        self.storage.flush()
     }
 
     /// Closes the writer; the first error counts.

@@ -89,6 +89,20 @@ pub trait SessionStorage: Send + Sync {
     /// # Errors
     /// When it cannot be opened.
     fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>>;
+
+    /// Waits for operations that were accepted and are still to be carried out; there are none
+    /// unless a storage says so here.
+    ///
+    /// A storage whose operations are asynchronous accepts them and carries them out in order.
+    /// After one of them failed it carries out none that comes behind it for the same session, so
+    /// that a file that was not written is never given another's name, and tells the error with
+    /// the writer's next call or here.
+    ///
+    /// # Errors
+    /// The first error that was not told yet.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes lines to one file of a storage.

@@ -219,6 +219,24 @@ impl Tree {
         }
     }
 
+    /// The entry of an id as it is shown, where a lone surrogate is U+FFFD.
+    pub(crate) fn find_shown(&self, id: &str) -> Option<u32> {
+        self.find(id.as_bytes()).or_else(|| {
+            let may_be = id.contains(char::REPLACEMENT_CHARACTER);
+            (0..self.count())
+                .rev()
+                .find(|&index| may_be && self.slot(index).is_node() && self.id(index).as_deref() == Some(id))
+        })
+    }
+
+    /// The id of an entry as it is compared: in WTF-8.
+    pub(crate) fn id_bytes(&self, index: u32) -> Option<Cow<'_, [u8]>> {
+        Some(match self.slot(index).id()? {
+            Id::Hex(hex) => Cow::Owned(hex_text(hex).into_bytes()),
+            Id::Name(name) => Cow::Borrowed(self.names.get(name)),
+        })
+    }
+
     /// The id of an entry, as text.
     pub(crate) fn id(&self, index: u32) -> Option<Cow<'_, str>> {
         Some(self.id_text(self.slot(index).id()?))

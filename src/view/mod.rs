@@ -304,7 +304,7 @@ impl SessionView {
     /// The entry of an id: its last line (R49).
     #[must_use]
     pub fn entry(&self, id: &str) -> Option<EntryRef<'_>> {
-        self.tree.find(id.as_bytes()).map(|index| self.entry_ref(index))
+        self.tree.find_shown(id).map(|index| self.entry_ref(index))
     }
 
     /// The last entry with an id: where an agent would go on (R17).
@@ -381,7 +381,7 @@ impl SessionView {
     }
 
     pub(crate) fn index_of(&self, id: &str) -> Result<u32> {
-        self.tree.find(id.as_bytes()).ok_or_else(|| {
+        self.tree.find_shown(id).ok_or_else(|| {
             let error = Error::entry_not_found(id);
             match &self.path {
                 Some(path) => error.at(path),

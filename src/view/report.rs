@@ -90,7 +90,7 @@ impl SessionView {
             }
             let text = texts.stored(index)?;
             let first = Json::new(&text).get_str("firstKeptEntryId");
-            let kept = first.as_ref().and_then(|id| self.tree.find(id.as_bytes()));
+            let kept = first.as_ref().and_then(|id| self.tree.find_shown(id));
             // A compaction that names itself says that it keeps nothing (R27).
             if kept.is_some_and(|kept| kept == index || ancestry.is_ancestor(kept, index)) {
                 continue;

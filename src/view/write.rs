@@ -7,7 +7,7 @@ use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
 use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
-use crate::persist::{Layout, LineForm, MayChange, Pending, is_plain, prepare};
+use crate::persist::{Layout, LineForm, MayChange, Pending, Prepared, is_plain, prepare};
 use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
@@ -72,7 +72,7 @@ pub(crate) struct NewEntry {
     pub(crate) id: String,
     /// The entry it hangs on, and the id of that.
     pub(crate) leaf: Option<u32>,
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<Vec<u8>>,
     pub(crate) timestamp: String,
 }
 
@@ -149,13 +149,14 @@ impl SessionView {
         let mut lost = None;
         let mut unsaved = Vec::new();
         let mut changed = BTreeSet::new();
+        let mut recount = false;
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
             if !slot.is_own() && !is_changed {
                 continue;
             }
-            let there = old.tree.id(index).and_then(|id| self.tree.find(id.as_bytes()));
+            let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             match there {
                 None => match old.kept_text(index) {
                     Ok(text) => {
@@ -168,17 +169,20 @@ impl SessionView {
                 Some(there) => {
                     self.tree.slot_mut(there).take_owner(slot);
                     if is_changed {
-                        self.replace(there, old.kept_text(index)?)?;
+                        recount |= self.replace(there, old.kept_text(index)?)?;
                         changed.insert(there);
                     } else if let Some(text) = old.in_memory(index)
                         && let Some(prepared) = prepare(text)
                         && *prepared.line == *self.stored_text(there)?
                     {
                         // What the line has only in part is whole in memory still.
-                        self.replace(there, text.to_owned())?;
+                        recount |= self.replace(there, text.to_owned())?;
                     }
                 }
             }
+        }
+        if recount {
+            self.recount_usage()?;
         }
         for (key, value) in &pending.header {
             self.set_header(key, value.as_deref());
@@ -186,7 +190,7 @@ impl SessionView {
         match old.tree.leaf() {
             None => self.tree.set_leaf(None),
             Some(leaf) => {
-                if let Some(leaf) = old.tree.id(leaf).and_then(|id| self.tree.find(id.as_bytes())) {
+                if let Some(leaf) = old.tree.id_bytes(leaf).and_then(|id| self.tree.find(&id)) {
                     self.tree.set_leaf(Some(leaf));
                 }
             }
@@ -210,6 +214,11 @@ impl SessionView {
     /// The text of an entry that is not, or not in this form, in the file.
     pub(crate) fn in_memory(&self, index: u32) -> Option<&[u8]> {
         self.tree.slot(index).memory().map(|place| &*self.memory.texts[place])
+    }
+
+    /// What is written of an entry whose text is in memory; `None` when that is the text.
+    pub(crate) fn prepared(&self, index: u32) -> Option<Prepared> {
+        if self.tree.slot(index).is_plain() { None } else { prepare(self.in_memory(index)?) }
     }
 
     /// The place of the header among the others.
@@ -339,8 +348,10 @@ impl SessionView {
         Ok(self.tree.push(slot, message.usage()))
     }
 
-    /// Gives an entry another text, which [`SessionView::check_replacement`] allows.
-    pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<()> {
+    /// Gives an entry another text, which [`SessionView::check_replacement`] allows. Says whether
+    /// [`SessionView::recount_usage`] is needed: only few texts cost what the ones before did not.
+    pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<bool> {
+        let before = Reader::new().entry(&self.stored_text(index)?)?.usage;
         let scan = self.reader.entry(&text)?;
         let span = self.span(index);
         if let Some(place) = self.tree.slot(index).memory() {
@@ -355,6 +366,13 @@ impl SessionView {
         if let Some(span) = span {
             self.memory.lines.insert(index, span);
         }
+        Ok(scan.usage != before)
+    }
+
+    /// Sums the usage anew, after texts were replaced.
+    pub(crate) fn recount_usage(&mut self) -> Result<()> {
+        let usage = self.usage_of_nodes()?;
+        self.tree.set_usage(usage);
         Ok(())
     }
 
@@ -399,7 +417,10 @@ impl SessionView {
 
     /// Keeps an entry's text in memory beside the line it has in the file.
     pub(crate) fn keep_text(&mut self, index: u32, text: Vec<u8>) -> Result<()> {
-        if *self.stored_text(index)? == *text { Ok(()) } else { self.replace(index, text) }
+        if *self.stored_text(index)? != *text {
+            self.replace(index, text)?;
+        }
+        Ok(())
     }
 
     /// The entry's line is in the file now. What the line has only in part stays in memory.
@@ -463,8 +484,7 @@ impl SessionView {
         self.others.extend(scan.others.iter().map(|other| Other { at: first + other.at, ..*other }));
         self.tree.extend(scan);
         if self.tree.has_duplicates() {
-            let usage = self.usage_of_nodes()?;
-            self.tree.set_usage(usage);
+            self.recount_usage()?;
         }
         Ok(())
     }

@@ -291,6 +291,20 @@ fn headers_of_copies_without_title() {
     let dir = Dir::new();
     let mut m = dir.create();
     m.append_message(USER).unwrap();
+    m.ensure_on_disk().unwrap();
+    let from = dir.options().generator(sequence_b).fork_from(file(&m), "/work/other").unwrap();
+    assert_eq!(
+        text(&from).lines().next().unwrap(),
+        r#"{"type":"session","version":3,"id":"b000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/other","parentSession":"a000000000000001"}"#
+    );
+    // An absent parent of a branched session: one that is kept nowhere.
+    let mut memory = dir.options().in_memory("/work/shop").unwrap();
+    memory.append_message(USER).unwrap();
+    memory.create_branched_session("00000001").unwrap();
+    assert_eq!(
+        memory.header().json().text(),
+        r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#
+    );
     m.fork().unwrap().unwrap();
     let header = text(&m).lines().next().unwrap().to_owned();
     assert_eq!(

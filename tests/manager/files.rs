@@ -116,12 +116,13 @@ fn another_session_at_the_path() {
     assert_eq!(ids(&view), ["theirs", "00000001", "00000002"]);
 }
 
-// Ids as files may carry them: none leads anywhere, all can be branched from.
+// Ids as files may carry them: none leads anywhere, all can be branched from. (An empty parentId
+// is none, as in the agent.)
 #[test]
 fn odd_ids() {
     let dir = Dir::new();
     let odd =
-        ["", " ", "a\\\"b", "../../x", "é漢😀", "\\u0000", "DEADBEEF", "deadbeef", "00000001", "__proto__", "\\ud800"];
+        [" ", "a\\\"b", "../../x", "é漢😀", "\\u0000", "DEADBEEF", "deadbeef", "00000001", "__proto__", "\\ud800"];
     let mut all = vec![
         r#"{"type":"session","version":3,"id":"../x","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#
             .to_owned(),
@@ -147,4 +148,35 @@ fn odd_ids() {
     let again = SessionView::open(&path).unwrap();
     assert_eq!(again.entries().count(), 2 * odd.len());
     assert!(again.report().unwrap().missing_parents.is_empty(), "{:?}", again.report().unwrap().missing_parents);
+}
+
+// A folder that cannot be written: reading works, writing is an error with the path, and nothing
+// is lost once it can be written again.
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let path = file(&m);
+    drop(m);
+    for name in names_in(&dir.shop()) {
+        if name.ends_with(".lock") {
+            std::fs::remove_file(dir.shop().join(name)).unwrap();
+        }
+    }
+    let mode = |mode| std::fs::set_permissions(dir.shop(), std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o500);
+    if std::fs::write(dir.shop().join("probe"), "").is_ok() {
+        println!("skipped: a folder that cannot be written (this user may write everywhere)");
+        return mode(0o700);
+    }
+    let mut m = dir.options().open(&path).unwrap();
+    assert_eq!(ids(&m), ["00000001"]);
+    let error = m.append_message(USER).unwrap_err();
+    assert_eq!((error.code(), error.path().is_some()), (ErrorCode::PermissionDenied, true), "{error}");
+    mode(0o700);
+    m.ensure_on_disk().unwrap();
+    assert_eq!(SessionView::open(&path).unwrap().entries().count(), 2);
 }

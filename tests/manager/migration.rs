@@ -1,6 +1,6 @@
 //! Older versions on disk (R10-R12).
 
-use super::common::{ASSISTANT, Dir, file, read};
+use super::common::{ASSISTANT, Dir, file, ids, read};
 use leaflog::{Leaf, ManagerOptions, MigrationRewrite, SessionView, TitleSource};
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ fn r12_deferred() {
             let what = format!("{name}, {what}");
             let mut m = dir.options().migration_rewrite(MigrationRewrite::Deferred).open(&path).unwrap();
             m.flush().unwrap();
-            m.branch(&super::common::ids(&m)[0]).unwrap();
+            m.branch(&ids(&m)[0]).unwrap();
             m.close().unwrap();
             assert_bytes(&path, &old, &what);
             assert!(m.is_migrated());
@@ -164,4 +164,44 @@ fn a_view_writes_nothing() {
         assert_bytes(&path, &old, &name);
     }
     let _: ManagerOptions = ManagerOptions::new();
+}
+
+// R10, R12, R53f: many open an old file at once, and each appends: all derive the same ids, and
+// nothing is lost.
+#[test]
+fn r53f_many_migrate_at_once() {
+    for when in [MigrationRewrite::Immediate, MigrationRewrite::Deferred] {
+        let dir = Dir::new();
+        let mut old = String::from(
+            "{\"type\":\"session\",\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/work/shop\"}\n",
+        );
+        for number in 0..500 {
+            old.push_str(&format!(
+                "{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"{number}\"}}}}\n"
+            ));
+        }
+        let path = dir.put("old.jsonl", &old);
+        let open = || ManagerOptions::new().agent_dir(dir.agent()).migration_rewrite(when).open(&path).unwrap();
+        let before: Vec<String> = ids(&SessionView::open(&path).unwrap());
+        let start = std::sync::Barrier::new(6);
+        let appended: Vec<String> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..6)
+                .map(|_| {
+                    scope.spawn(|| {
+                        start.wait();
+                        let mut m = open();
+                        assert_eq!(ids(&m)[..500], before);
+                        (0..20).map(|_| m.append_message(ASSISTANT).unwrap()).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        let view = SessionView::open(&path).unwrap();
+        assert_eq!((view.header().version, view.entries().count()), (3, 620));
+        assert_eq!(ids(&view)[..500], before);
+        let there: std::collections::HashSet<String> = ids(&view).into_iter().collect();
+        assert!(appended.iter().all(|id| there.contains(id)));
+        assert!(view.report().unwrap().is_empty());
+    }
 }

@@ -15,6 +15,9 @@ pub struct Queued {
     /// How many of the next lines will be written, before one fails and all that are queued
     /// behind it are dropped.
     fails_after: Arc<Mutex<Option<usize>>>,
+    /// The next rename is accepted, and fails later.
+    pub rename_fails: Arc<Mutex<bool>>,
+    late: Arc<Mutex<Option<Error>>>,
 }
 
 struct Line {
@@ -99,7 +102,16 @@ impl SessionStorage for Queued {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.turn();
+        if std::mem::take(&mut *self.rename_fails.lock().unwrap()) {
+            *self.late.lock().unwrap() = Some(Error::new(ErrorCode::Io, "the rename failed").at(to));
+            return Ok(());
+        }
         self.files.rename(from, to)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.turn();
+        self.late.lock().unwrap().take().map_or(Ok(()), Err)
     }
 
     fn unlink(&self, path: &Path) -> Result<()> {

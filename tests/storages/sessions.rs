@@ -424,6 +424,24 @@ fn a_rewrite_that_fails_late() {
     }
 }
 
+// R30, R32: after a rewrite there is no writer to ask; a rename that failed late is told by the flush.
+#[test]
+fn a_rename_that_fails_late() {
+    let storage = Queued::default();
+    let dir = tempfile::tempdir().unwrap();
+    let mut m = ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/work").unwrap();
+    m.append_message(USER).unwrap();
+    *storage.rename_fails.lock().unwrap() = true;
+    m.append_message(ASSISTANT).unwrap();
+    assert_eq!(m.flush().unwrap_err().path(), Some(&*file(&m)));
+    m.append_message(USER).unwrap_err();
+    assert!(!storage.exists(&file(&m)));
+    m.ensure_on_disk().unwrap();
+    m.flush().unwrap();
+    let view = ViewOptions::new().read_bytes(storage.read_text(&file(&m)).unwrap()).unwrap();
+    assert_eq!((ids(&view), view.entries().count()), (ids(&m), 3));
+}
+
 // R53: the storage that is files is kept as files are: with a lock, and others' lines taken in.
 #[test]
 fn file_storage_is_the_default() {

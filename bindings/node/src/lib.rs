@@ -18,6 +18,7 @@ mod blob;
 mod discovery;
 mod error;
 mod free;
+mod history;
 mod life;
 mod make;
 mod queue;

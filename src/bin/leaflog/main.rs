@@ -7,6 +7,8 @@ mod context;
 mod delete;
 mod fail;
 mod forest;
+#[cfg(feature = "history")]
+mod history;
 mod list;
 mod open;
 mod output;
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         Command::Recent(args) => recent::run(args, &mut out),
         Command::Resume(args) => resume::run(args, &mut out),
         Command::Delete(args) => delete::run(args, &mut out),
+        #[cfg(feature = "history")]
+        Command::History(args) => history::run(args, &mut out),
     };
     let done = done.and_then(|exit| {
         out.flush()?;

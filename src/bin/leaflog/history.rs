@@ -1,0 +1,97 @@
+//! `leaflog history`: what a person wrote, the newest first.
+
+use crate::args::HistoryArgs;
+use crate::fail::{Exit, Failure, complain};
+use crate::output::Out;
+use crate::style::Style;
+use crate::text::{first_line, one_line, width};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use leaflog::{HistoryEntry, HistoryStorage, session_roots};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The project takes at most so many columns.
+const PROJECT_COLUMNS: usize = 20;
+
+/// `2026-02-16 09:12`
+const TIME_COLUMNS: usize = 16;
+
+pub fn run(args: &HistoryArgs, out: &mut Out) -> Result<Exit, Failure> {
+    let path = find()?;
+    let entries = HistoryStorage::open_read_only(&path).and_then(|history| {
+        let limit = usize::from(args.limit);
+        if args.query.is_empty() { history.recent(limit) } else { history.search(&args.query.join(" "), limit) }
+    });
+    let entries = entries.map_err(|error| Failure::of(&error, &path.display().to_string()))?;
+    if args.json {
+        json(&entries, out)?;
+    } else {
+        text(&entries, out)?;
+    }
+    Ok(Exit::Fine)
+}
+
+/// The history of the first agent on this machine that has one.
+fn find() -> Result<PathBuf, Failure> {
+    let beside = |root: &PathBuf| Some(root.parent()?.join("history.db"));
+    let candidates: Vec<PathBuf> = session_roots().iter().filter_map(beside).collect();
+    if let Some(found) = candidates.iter().find(|path| path.exists()) {
+        return Ok(found.clone());
+    }
+    let searched: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+    Err(Failure::not_found(if searched.is_empty() {
+        "no prompt history (no agent keeps sessions on this machine)".to_owned()
+    } else {
+        format!("no prompt history at {}", searched.join(", "))
+    }))
+}
+
+fn json(entries: &[HistoryEntry], out: &mut Out) -> Result<(), Failure> {
+    write!(out, "[")?;
+    for (at, entry) in entries.iter().enumerate() {
+        writeln!(out, "{}", if at == 0 { "" } else { "," })?;
+        out.json(entry)?;
+    }
+    writeln!(out, "{}]", if entries.is_empty() { "" } else { "\n" })?;
+    Ok(())
+}
+
+fn text(entries: &[HistoryEntry], out: &mut Out) -> Result<(), Failure> {
+    let projects: Vec<String> = entries.iter().map(|entry| project(entry.cwd.as_deref())).collect();
+    let columns = projects.iter().map(|project| width(project)).max().unwrap_or(0);
+    let zone = TimeZone::system();
+    for (entry, project) in entries.iter().zip(&projects) {
+        out.paint(Style::Faint, format_args!("{:<TIME_COLUMNS$}", time(entry.created_at, &zone)))?;
+        write!(out, "  ")?;
+        out.paint(Style::Tool, project)?;
+        write!(out, "{:pad$}  ", "", pad = columns - width(project))?;
+        writeln!(out, "{}", prompt(&entry.prompt, out.room(TIME_COLUMNS + 2 + columns + 2)))?;
+    }
+    if entries.is_empty() {
+        out.flush()?;
+        complain("no prompt to show");
+    }
+    Ok(())
+}
+
+/// The first line that says something; `…` when there are more.
+fn prompt(prompt: &str, room: usize) -> String {
+    let first = first_line(prompt);
+    let is_all = prompt.trim() == first.trim();
+    let shown = one_line(first, if is_all { room } else { room.saturating_sub(2) });
+    if is_all || shown.ends_with('…') { shown } else { shown + " …" }
+}
+
+/// The last part of the folder.
+fn project(cwd: Option<&str>) -> String {
+    let cwd = cwd.filter(|cwd| !cwd.is_empty()).unwrap_or("-");
+    let name = Path::new(cwd).file_name().map_or_else(|| cwd.into(), |name| name.to_string_lossy());
+    one_line(&name, PROJECT_COLUMNS)
+}
+
+fn time(seconds: i64, zone: &TimeZone) -> String {
+    let Ok(time) = Timestamp::from_second(seconds) else { return "-".to_owned() };
+    let at = zone.to_datetime(time);
+    format!("{} {:02}:{:02}", at.date(), at.hour(), at.minute())
+}

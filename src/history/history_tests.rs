@@ -1,0 +1,626 @@
+use super::*;
+use rusqlite::params;
+use std::fs;
+use tempfile::TempDir;
+
+const SHORT: Duration = Duration::from_millis(30);
+
+struct Place {
+    _dir: TempDir,
+    path: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history.db");
+        Self { _dir: dir, path }
+    }
+
+    fn open(&self) -> HistoryStorage {
+        HistoryStorage::open(&self.path).unwrap()
+    }
+
+    /// A connection of another program.
+    fn raw(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(&self.path).unwrap()
+    }
+
+    /// The files beside the database that begin with its name and `.invalid-`.
+    fn copies(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.path.parent().unwrap()).unwrap().map(|file| file.unwrap().path());
+        files.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("history.db.invalid-")).collect()
+    }
+}
+
+fn add(history: &HistoryStorage, prompts: &[&str]) {
+    for prompt in prompts {
+        history.add(prompt, None).unwrap();
+    }
+    history.flush().unwrap();
+}
+
+fn prompts(entries: Vec<HistoryEntry>) -> Vec<String> {
+    entries.into_iter().map(|entry| entry.prompt).collect()
+}
+
+fn recent(history: &HistoryStorage) -> Vec<String> {
+    prompts(history.recent(1000).unwrap())
+}
+
+fn found(history: &HistoryStorage, query: &str) -> Vec<String> {
+    prompts(history.search(query, 1000).unwrap())
+}
+
+fn schema(conn: &rusqlite::Connection) -> Vec<(String, String, String)> {
+    let names = "SELECT type, name, sql FROM sqlite_schema
+        WHERE name NOT LIKE 'history_fts_%' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+    let mut names = conn.prepare(names).unwrap();
+    let rows = names.query_map((), |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))).unwrap();
+    rows.map(|row| row.unwrap()).map(|(kind, name, sql)| (kind, name, squeezed(&sql))).collect()
+}
+
+/// With one space in place of each run of blanks.
+fn squeezed(sql: &str) -> String {
+    sql.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What R42 says.
+fn r42() -> Vec<(String, String, String)> {
+    [
+        (
+            "table",
+            "history",
+            "CREATE TABLE history ( id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL, \
+             created_at INTEGER NOT NULL DEFAULT (CAST(strftime('%s','now') AS INTEGER)), cwd TEXT )",
+        ),
+        (
+            "trigger",
+            "history_ai",
+            "CREATE TRIGGER history_ai AFTER INSERT ON history BEGIN \
+             INSERT INTO history_fts(rowid, prompt) VALUES (new.id, new.prompt); END",
+        ),
+        (
+            "table",
+            "history_fts",
+            "CREATE VIRTUAL TABLE history_fts USING fts5(prompt, content='history', content_rowid='id')",
+        ),
+        ("index", "idx_history_created_at", "CREATE INDEX idx_history_created_at ON history(created_at DESC)"),
+    ]
+    .map(|(kind, name, sql)| (kind.to_owned(), name.to_owned(), sql.to_owned()))
+    .into()
+}
+
+fn pragma(conn: &rusqlite::Connection, name: &str) -> String {
+    conn.query_row(&format!("PRAGMA {name}"), (), |row| rows::text(row, 0)).unwrap().unwrap()
+}
+
+fn words_are_sound(conn: &rusqlite::Connection) {
+    conn.execute("INSERT INTO history_fts(history_fts, rank) VALUES('integrity-check', 1)", ()).unwrap();
+}
+
+// R42
+#[test]
+fn the_schema_has_the_names_other_programs_know() {
+    let place = Place::new();
+    add(&place.open(), &["one"]);
+    let conn = place.raw();
+    assert_eq!(schema(&conn), r42());
+    assert_eq!(pragma(&conn, "journal_mode"), "wal");
+}
+
+#[test]
+fn one_storage_for_all_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let place = Place::new();
+    let history = place.open();
+    shared(&history);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let history = &history;
+            scope.spawn(move || {
+                for number in 0..100 {
+                    history.add(&format!("{thread} {number}"), None).unwrap();
+                    if number % 30 == 7 {
+                        history.flush().unwrap();
+                        assert!(!history.recent(1).unwrap().is_empty());
+                    }
+                }
+            });
+        }
+    });
+    history.close().unwrap();
+    let conn = place.raw();
+    let of = |thread: usize| {
+        let mut rows = conn.prepare("SELECT prompt FROM history WHERE prompt LIKE ?1 ORDER BY id").unwrap();
+        let rows = rows.query_map([format!("{thread} %")], |row| row.get(0)).unwrap();
+        rows.map(|row| row.unwrap()).collect::<Vec<String>>()
+    };
+    for thread in 0..4 {
+        assert_eq!(of(thread), (0..100).map(|number| format!("{thread} {number}")).collect::<Vec<_>>());
+    }
+    words_are_sound(&conn);
+}
+
+// R43
+#[test]
+fn a_repeated_prompt_is_stored_once() {
+    let place = Place::new();
+    let history = place.open();
+    add(&history, &["a", "a", " a\n", "b", "a", "a"]);
+    assert_eq!(recent(&history), ["a", "b", "a"]);
+    // A new process knows the last one from the database.
+    drop(history);
+    let history = place.open();
+    add(&history, &["a", "c"]);
+    assert_eq!(recent(&history), ["c", "a", "b", "a"]);
+}
+
+#[test]
+fn prompts_are_trimmed_as_javascript_trims() {
+    let place = Place::new();
+    let history = place.open();
+    add(
+        &history,
+        &["", " \t\r\n\u{b}\u{c}", "\u{feff}\u{2028}\u{2029}\u{3000}\u{a0}", "\u{feff} x y \u{2003}\n", "\u{85}"],
+    );
+    assert_eq!(recent(&history), ["\u{85}", "x y"]);
+}
+
+#[test]
+fn newest_first_and_at_most_so_many() {
+    let place = Place::new();
+    drop(place.open());
+    let conn = place.raw();
+    for (id, time) in [(1, 50), (2, 70), (3, 50), (4, 60), (5, 70)] {
+        let insert = "INSERT INTO history (id, prompt, created_at, cwd) VALUES (?1, 'word ' || ?1, ?2, ?3)";
+        conn.execute(insert, params![id, time, (id == 4).then_some("/p")]).unwrap();
+    }
+    let history = place.open();
+    let ids = |entries: Vec<HistoryEntry>| entries.iter().map(|entry| entry.id).collect::<Vec<_>>();
+    assert_eq!(ids(history.recent(usize::MAX).unwrap()), [5, 2, 4, 3, 1]);
+    assert_eq!(ids(history.recent(3).unwrap()), [5, 2, 4]);
+    assert_eq!(ids(history.search("word", 4).unwrap()), [5, 2, 4, 3]);
+    assert!(history.recent(0).unwrap().is_empty() && history.search("word", 0).unwrap().is_empty());
+    let entries = history.search("4", 1).unwrap();
+    let four = HistoryEntry { id: 4, prompt: "word 4".to_owned(), created_at: 60, cwd: Some("/p".to_owned()) };
+    assert_eq!(entries, [four]);
+    assert_eq!(
+        serde_json::to_string(&history.recent(3).unwrap()[1..]).unwrap(),
+        r#"[{"id":2,"prompt":"word 2","created_at":70},{"id":4,"prompt":"word 4","created_at":60,"cwd":"/p"}]"#
+    );
+
+    let more = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+        INSERT INTO history (prompt) SELECT 'many ' || i FROM n";
+    conn.execute(more, ()).unwrap();
+    assert_eq!(history.recent(1001).unwrap().len(), 1000);
+    assert_eq!(history.search("many", usize::MAX).unwrap().len(), 1000);
+}
+
+#[test]
+fn every_word_of_a_query_is_the_start_of_a_word() {
+    let place = Place::new();
+    let history = place.open();
+    add(
+        &history,
+        &["Fix the parser", "fixture for tests", "the AND of \"both\"", "NEAR(prompt: x)", "naïve café", "a\0nul b"],
+    );
+    assert_eq!(found(&history, "fix"), ["fixture for tests", "Fix the parser"]);
+    assert_eq!(found(&history, " PARS \u{feff} fix\n"), ["Fix the parser"]);
+    assert_eq!(found(&history, "fix nothing"), [""; 0]);
+    assert_eq!(found(&history, "ixture"), [""; 0]);
+    assert_eq!(found(&history, "AND"), ["the AND of \"both\""]);
+    // No operator: all three words must be there.
+    assert_eq!(found(&history, "fix OR both"), [""; 0]);
+    assert_eq!(found(&history, "\"both\""), ["the AND of \"both\""]);
+    assert_eq!(found(&history, "\"bo"), ["the AND of \"both\""]);
+    assert_eq!(found(&history, "prompt:"), ["NEAR(prompt: x)"]);
+    assert_eq!(found(&history, "NEAR("), ["NEAR(prompt: x)"]);
+    assert_eq!(found(&history, "near(pro"), ["NEAR(prompt: x)"]);
+    assert_eq!(found(&history, "fix*"), ["fixture for tests", "Fix the parser"]);
+    assert_eq!(found(&history, "cafe nai"), ["naïve café"]);
+    // NUL parts words on both sides.
+    assert_eq!(found(&history, "nul\0b"), ["a\0nul b"]);
+    // Punctuation counts for nothing beside words, and finds nothing alone.
+    assert_eq!(found(&history, "fix - parser ..."), ["Fix the parser"]);
+    for nothing in ["", " \n", "-", "\"", "\"\" ( ) * ^ + : { } '", "\0", "...  !?", "--;'"] {
+        assert_eq!(found(&history, nothing), [""; 0], "{nothing:?}");
+    }
+    assert_eq!(found(&history, &"fix ".repeat(5000)), ["fixture for tests", "Fix the parser"]);
+    assert_eq!(found(&history, &"x".repeat(200_000)), [""; 0]);
+}
+
+#[test]
+fn expressions() {
+    assert_eq!(rows::expression("a \"b\" c-d\0e").as_deref(), Some(r#""a"* """b"""* "c-d"* "e"*"#));
+    assert_eq!(rows::expression(" \0\u{feff}\n"), None);
+}
+
+#[test]
+fn f29_the_write_ahead_log_of_this_sqlite_is_sound() {
+    // 3.51.3 mended the reset of the log.
+    assert!(rusqlite::version_number() >= 3_051_003, "{}", rusqlite::version());
+}
+
+#[test]
+fn f30_a_lock_is_waited_for_and_then_told() {
+    let place = Place::new();
+    drop(place.open());
+    let other = place.raw();
+    other.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    for error in [
+        HistoryStorage::open_with(&place.path, SHORT).unwrap_err(),
+        Database::open_existing(place.path.clone(), SHORT).unwrap_err(),
+    ] {
+        assert_eq!(error.code(), ErrorCode::Locked);
+        assert_eq!(error.path(), Some(&*place.path));
+        let message = "cannot open the history: another program holds the lock of the database; waited 30 ms";
+        assert_eq!(error.message(), message);
+    }
+    // It was waited for, so what another does for a moment is no error.
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| HistoryStorage::open_with(&place.path, Duration::from_secs(60)).map(drop));
+        other.execute_batch("COMMIT").unwrap();
+        opened.join().unwrap().unwrap();
+    });
+}
+
+// F30, R43: another program writes and does not stop.
+#[test]
+fn f30_a_writer_is_in_nobodys_way() {
+    let place = Place::new();
+    let history = HistoryStorage::open_with(&place.path, SHORT).unwrap();
+    add(&history, &["before"]);
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE; INSERT INTO history (prompt) VALUES ('theirs')").unwrap();
+
+    // Who opens or reads meanwhile sees what was.
+    let second = HistoryStorage::open_with(&place.path, SHORT).unwrap();
+    assert_eq!(recent(&second), ["before"]);
+    assert_eq!(found(&history, "be"), ["before"]);
+
+    history.add("mine", None).unwrap();
+    let error = history.flush().unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::Locked, Some(&*place.path)));
+    // It is told once.
+    history.flush().unwrap();
+
+    other.execute_batch("COMMIT").unwrap();
+    // The failed batch is forgotten, so the same prompt is no repetition.
+    add(&history, &["mine", "mine"]);
+    assert_eq!(recent(&history), ["mine", "theirs", "before"]);
+    history.add("theirs", None).unwrap();
+    history.close().unwrap();
+}
+
+#[test]
+fn a_failure_nobody_waited_for_is_told_by_close() {
+    let place = Place::new();
+    let history = HistoryStorage::open_with(&place.path, Duration::ZERO).unwrap();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    history.add("lost", None).unwrap();
+    assert_eq!(history.close().unwrap_err().code(), ErrorCode::Locked);
+    history.close().unwrap();
+    for error in
+        [history.add("x", None).unwrap_err(), history.recent(1).unwrap_err(), history.search("x", 1).unwrap_err()]
+    {
+        assert_eq!((error.code(), error.path()), (ErrorCode::Closed, Some(&*place.path)));
+    }
+    history.flush().unwrap();
+}
+
+#[test]
+fn f31_any_string_can_be_stored() {
+    let place = Place::new();
+    let history = place.open();
+    // A lone high surrogate, a lone low one, a pair, a pair the wrong way round.
+    let units = [0x61, 0xd83d, 0x62, 0xde00, 0x63, 0xd83d, 0xde00, 0xde00, 0xd83d];
+    history.add_utf16(&units, Some(&[0x2f, 0xdfff])).unwrap();
+    let nul = "before\0after\0\u{10ffff}\r\n\u{1b}[31m";
+    history.add(nul, Some("/with\0nul")).unwrap();
+    let long = "長い ".repeat(1 << 20);
+    history.add(&long, Some("")).unwrap();
+    history.flush().unwrap();
+    let entries = history.recent(3).unwrap();
+    assert_eq!(entries[2].prompt, "a\u{fffd}b\u{fffd}c\u{1f600}\u{fffd}\u{fffd}");
+    assert_eq!(entries[2].cwd.as_deref(), Some("/\u{fffd}"));
+    assert_eq!((entries[1].prompt.as_str(), entries[1].cwd.as_deref()), (nul, Some("/with\0nul")));
+    assert_eq!((entries[0].prompt.as_str(), entries[0].cwd.as_deref()), (long.trim_end(), Some("")));
+    assert_eq!(found(&history, "after"), [nul]);
+    words_are_sound(&place.raw());
+    // What is cut off at a NUL would look like a repetition of this.
+    add(&history, &["before", "before\0"]);
+    assert_eq!(prompts(history.recent(2).unwrap()), ["before\0", "before"]);
+}
+
+#[test]
+fn what_other_programs_stored_is_read() {
+    let place = Place::new();
+    drop(place.open());
+    let conn = place.raw();
+    let insert = "INSERT INTO history (prompt, created_at, cwd) VALUES (?1, ?2, ?3)";
+    conn.execute(insert, params![b"bytes \xff".as_slice(), "7", b"/\xfe".as_slice()]).unwrap();
+    conn.execute("INSERT INTO history (prompt, created_at) VALUES (CAST(x'74ff' AS TEXT), 8.9)", ()).unwrap();
+    let history = place.open();
+    let entries = history.recent(2).unwrap();
+    let known: Vec<_> = entries.iter().map(|e| (e.prompt.as_str(), e.created_at, e.cwd.as_deref())).collect();
+    assert_eq!(known, [("t\u{fffd}", 8, None), ("bytes \u{fffd}", 7, Some("/\u{fffd}"))]);
+}
+
+// R42: a table of the older kind is rebuilt.
+#[test]
+fn an_old_table_is_rebuilt() {
+    let place = Place::new();
+    let conn = place.raw();
+    conn.execute_batch(
+        "CREATE TABLE history (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            prompt TEXT NOT NULL,
+            created_at INTEGER NOT NULL DEFAULT (unixepoch()),
+            cwd TEXT,
+            \"of \"\"x\" TEXT
+        );
+        CREATE INDEX idx_history_created_at ON history(created_at DESC);
+        CREATE VIRTUAL TABLE history_fts USING fts5(prompt, content='history', content_rowid='id');
+        CREATE TRIGGER history_ai AFTER INSERT ON history BEGIN
+            INSERT INTO history_fts(rowid, prompt) VALUES (new.id, new.prompt);
+        END;
+        INSERT INTO history VALUES (3, 'third', 1700000000, '/p', 'kept'), (8, 'eighth', 1700000001, NULL, NULL),
+            (20, 'deleted', 1, NULL, NULL);
+        DELETE FROM history WHERE id = 20;",
+    )
+    .unwrap();
+    let history = place.open();
+    let third = HistoryEntry { id: 3, prompt: "third".into(), created_at: 1_700_000_000, cwd: Some("/p".into()) };
+    let eighth = HistoryEntry { id: 8, prompt: "eighth".into(), created_at: 1_700_000_001, cwd: None };
+    assert_eq!(history.recent(10).unwrap(), [eighth, third.clone()]);
+    assert_eq!(history.search("thi", 10).unwrap(), [third]);
+    add(&history, &["eighth", "new"]);
+    // 20 was given before.
+    assert_eq!(history.recent(1).unwrap()[0].id, 21);
+    let mut expected = r42();
+    expected[0].2 = expected[0].2.replace("cwd TEXT )", "cwd TEXT , \"of \"\"x\" TEXT)");
+    assert_eq!(schema(&conn), expected);
+    let kept: Vec<Option<String>> = {
+        let mut kept = conn.prepare("SELECT \"of \"\"x\" FROM history ORDER BY id").unwrap();
+        kept.query_map((), |row| row.get(0)).unwrap().map(|row| row.unwrap()).collect()
+    };
+    assert_eq!(kept, [Some("kept".to_owned()), None, None]);
+    words_are_sound(&conn);
+    assert_eq!(pragma(&conn, "integrity_check"), "ok");
+    assert_eq!(place.copies(), [""; 0].map(PathBuf::from));
+}
+
+// Before the search there were only prompts.
+#[test]
+fn a_table_without_words_gets_them() {
+    let place = Place::new();
+    let conn = place.raw();
+    conn.execute_batch(
+        "CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL,
+            created_at INTEGER NOT NULL DEFAULT (CAST(strftime('%s','now') AS INTEGER)), cwd TEXT);
+        INSERT INTO history (prompt) VALUES ('from before');",
+    )
+    .unwrap();
+    let history = place.open();
+    assert_eq!(found(&history, "before"), ["from before"]);
+    add(&history, &["and after"]);
+    assert_eq!(found(&history, "af"), ["and after"]);
+    words_are_sound(&conn);
+}
+
+#[test]
+fn a_table_that_means_something_else_is_left_alone() {
+    let place = Place::new();
+    let conn = place.raw();
+    conn.execute_batch("CREATE TABLE history (year INTEGER, event TEXT); INSERT INTO history VALUES (1492, 'x')")
+        .unwrap();
+    let error = HistoryStorage::open(&place.path).unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::Io, Some(&*place.path)));
+    assert_eq!(conn.query_row("SELECT year FROM history", (), |row| row.get::<_, i64>(0)).unwrap(), 1492);
+    assert_eq!(place.copies(), [""; 0].map(PathBuf::from));
+}
+
+/// A database with 2,000 prompts that is used by nobody.
+fn large(place: &Place) {
+    drop(place.open());
+    let conn = place.raw();
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+        INSERT INTO history (prompt) SELECT 'prompt ' || i || ' ' || hex(randomblob(40)) FROM n";
+    conn.execute(many, ()).unwrap();
+}
+
+fn overwrite(path: &Path, from: usize, bytes: &[u8]) {
+    let mut whole = fs::read(path).unwrap();
+    whole[from..from + bytes.len()].copy_from_slice(bytes);
+    fs::write(path, whole).unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_set_aside() {
+    type Damage<'d> = &'d dyn Fn(&Path);
+    let cases: [(&str, Damage<'_>); 5] = [
+        ("text", &|path| fs::write(path, "these are no rows").unwrap()),
+        ("two bytes", &|path| fs::write(path, b"SQ").unwrap()),
+        ("header", &|path| overwrite(path, 0, &[0x55; 30])),
+        ("schema", &|path| overwrite(path, 100, &[0x55; 3996])),
+        ("rows", &|path| {
+            let len = fs::metadata(path).unwrap().len() as usize;
+            overwrite(path, 4096, &vec![0x55; len - 4096]);
+        }),
+    ];
+    for (name, damage) in cases {
+        let place = Place::new();
+        large(&place);
+        damage(&place.path);
+        let damaged = fs::read(&place.path).unwrap();
+
+        let history = place.open();
+        let copy = history.set_aside().unwrap_or_else(|| panic!("{name}: nothing was set aside"));
+        assert_eq!(place.copies(), [&*copy], "{name}");
+        assert_eq!(fs::read(&copy).unwrap(), damaged, "{name}");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&fs::metadata(&copy).unwrap()) & 0o777, 0o600, "{name}");
+        assert_eq!(recent(&history), [""; 0], "{name}");
+        add(&history, &["again"]);
+        assert_eq!(found(&history, "again"), ["again"], "{name}");
+        let conn = place.raw();
+        assert_eq!(schema(&conn), r42(), "{name}");
+        assert_eq!(pragma(&conn, "integrity_check"), "ok", "{name}");
+        // Once is enough.
+        drop(history);
+        assert_eq!(recent(&place.open()), ["again"], "{name}");
+        assert_eq!(place.copies().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn who_only_reads_leaves_a_damaged_database_alone() {
+    let place = Place::new();
+    fs::write(&place.path, "these are no rows").unwrap();
+    let error = HistoryStorage::open_read_only(&place.path).unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::Io, Some(&*place.path)));
+    assert!(error.message().contains("not a database"), "{error}");
+    assert_eq!(fs::read(&place.path).unwrap(), b"these are no rows");
+    assert_eq!(place.copies(), [""; 0].map(PathBuf::from));
+}
+
+#[test]
+fn damage_while_it_is_open_is_mended_for_everybody() {
+    for reads_first in [true, false] {
+        let place = Place::new();
+        large(&place);
+        let (first, second) = (place.open(), place.open());
+        add(&first, &["kept in the copy"]);
+        // A second process would see the same: each of the two has its own connections.
+        assert_eq!(second.recent(1).unwrap()[0].prompt, "kept in the copy");
+        let conn = place.raw();
+        conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        let pages: i64 = pragma(&conn, "page_count").parse().unwrap();
+        drop(conn);
+        scribble(&place.path, 1, pages);
+
+        if reads_first {
+            assert_eq!(recent(&first), [""; 0]);
+        }
+        add(&first, &["one"]);
+        add(&second, &["two"]);
+        assert_eq!(recent(&first), ["two", "one"], "{reads_first}");
+        assert_eq!(found(&second, "one"), ["one"]);
+        // One copy, with the write-ahead log that belongs to it.
+        let mut copies = place.copies();
+        copies.sort();
+        assert_eq!(copies, [copies[0].clone(), database::beside(&copies[0], "-wal")]);
+        assert_eq!(first.set_aside().xor(second.set_aside()), Some(copies.swap_remove(0)));
+        assert_eq!(pragma(&place.raw(), "integrity_check"), "ok");
+    }
+}
+
+/// Overwrites pages, and keeps the file open: closing it would take this process's locks away.
+fn scribble(path: &Path, from: i64, to: i64) {
+    use std::io::{Seek, SeekFrom, Write};
+    let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(u64::try_from(from * 4096).unwrap())).unwrap();
+    file.write_all(&vec![0x55; usize::try_from((to - from) * 4096).unwrap()]).unwrap();
+    std::mem::forget(file);
+}
+
+#[test]
+fn damaged_words_are_made_anew_and_cost_no_prompt() {
+    let place = Place::new();
+    let history = place.open();
+    add(&history, &["first prompt", "second prompt"]);
+    place.raw().execute("UPDATE history_fts_data SET block = x'00010203040506'", ()).unwrap();
+    // A connection keeps in memory what it knows of the words.
+    drop(history);
+    let history = place.open();
+    assert_eq!(found(&history, "prompt"), ["second prompt", "first prompt"]);
+    add(&history, &["third prompt"]);
+    assert_eq!(found(&history, "prompt").len(), 3);
+    assert_eq!(place.copies(), [""; 0].map(PathBuf::from));
+    words_are_sound(&place.raw());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_removed_is_made_anew() {
+    let place = Place::new();
+    let history = place.open();
+    add(&history, &["lost with the file"]);
+    for suffix in ["", "-wal", "-shm"] {
+        fs::remove_file(database::beside(&place.path, suffix)).unwrap();
+    }
+    assert_eq!(history.recent(1).unwrap_err().code(), ErrorCode::NotFound);
+    add(&history, &["new"]);
+    assert_eq!(recent(&history), ["new"]);
+    history.close().unwrap();
+    assert_eq!(recent(&place.open()), ["new"]);
+}
+
+#[test]
+fn what_is_no_file() {
+    let place = Place::new();
+    fs::create_dir(&place.path).unwrap();
+    for error in
+        [HistoryStorage::open(&place.path).unwrap_err(), HistoryStorage::open_read_only(&place.path).unwrap_err()]
+    {
+        assert_eq!((error.code(), error.path()), (ErrorCode::IsADirectory, Some(&*place.path)));
+    }
+    let missing = place.path.with_file_name("missing.db");
+    let error = HistoryStorage::open_read_only(&missing).unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::NotFound, Some(&*missing)));
+    assert!(!missing.exists());
+    let beneath_a_file = place.path.with_file_name("file");
+    fs::write(&beneath_a_file, "").unwrap();
+    let error = HistoryStorage::open(beneath_a_file.join("history.db")).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Io);
+}
+
+// R55
+#[cfg(unix)]
+#[test]
+fn new_files_are_for_their_owner_only() {
+    use std::os::unix::fs::MetadataExt;
+    let place = Place::new();
+    let agent = place.path.with_file_name("new").join("agent");
+    let path = agent.join("history.db");
+    let history = HistoryStorage::open(&path).unwrap();
+    add(&history, &["x"]);
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!((mode(agent.parent().unwrap()), mode(&agent)), (0o700, 0o700));
+    for suffix in ["", "-wal", "-shm"] {
+        assert_eq!(mode(&database::beside(&path, suffix)), 0o600, "{suffix}");
+    }
+    // A mode that somebody chose stays.
+    history.close().unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o640)).unwrap();
+    add(&HistoryStorage::open(&path).unwrap(), &["y"]);
+    assert_eq!(mode(&path), 0o640);
+    // A link that leads to no file yet.
+    let target = place.path.with_file_name("target.db");
+    std::os::unix::fs::symlink(&target, &place.path).unwrap();
+    add(&place.open(), &["z"]);
+    assert_eq!(mode(&target), 0o600);
+}
+
+#[test]
+fn reading_leaves_nothing_behind() {
+    let place = Place::new();
+    add(&place.open(), &["x"]);
+    let before = fs::read(&place.path).unwrap();
+    let history = HistoryStorage::open_read_only(&place.path).unwrap();
+    assert_eq!(recent(&history), ["x"]);
+    let error = history.add("y", None).unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::PermissionDenied, Some(&*place.path)));
+    history.flush().unwrap();
+    history.close().unwrap();
+    assert_eq!(history.add("y", None).unwrap_err().code(), ErrorCode::Closed);
+    assert_eq!(fs::read(&place.path).unwrap(), before);
+    let files = fs::read_dir(place.path.parent().unwrap()).unwrap().count();
+    assert_eq!(files, 1);
+}
+
+#[path = "processes_tests.rs"]
+mod processes;

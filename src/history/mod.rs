@@ -1,0 +1,276 @@
+//! The prompt history: what a person wrote, in any session, in one SQLite database.
+//!
+//! Other programs share the database, so the names in it are fixed (R42). Sessions never need it:
+//! a history that cannot be opened or written costs nobody a session.
+
+mod damage;
+mod database;
+mod rows;
+mod schema;
+mod writer;
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::paths;
+use database::{Access, Database, Link};
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use writer::Writer;
+
+/// How long another program's lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// At most this many rows come back from one call.
+const MOST: usize = 1000;
+
+/// A prompt of the history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HistoryEntry {
+    /// Counts up; never given twice.
+    pub id: i64,
+    /// What was written, without blanks at either end.
+    pub prompt: String,
+    /// When it was stored, in seconds since 1970-01-01T00:00Z.
+    pub created_at: i64,
+    /// The folder it was written in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// The prompt history, a SQLite database that any number of processes may have open. It comes with
+/// the feature `history`, which is on by default.
+///
+/// ```
+/// # fn main() -> leaflog::Result<()> {
+/// # let dir = tempfile::tempdir().expect("a folder");
+/// # let path = dir.path().join("history.db");
+/// let history = leaflog::HistoryStorage::open(&path)?;
+/// history.add("mend the tide gauge", Some("/home/ada/tidewatch"))?;
+/// history.close()?;
+///
+/// let history = leaflog::HistoryStorage::open_read_only(&path)?;
+/// assert_eq!(history.search("gau men", 10)?[0].prompt, "mend the tide gauge");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Writing
+/// [`add`](Self::add) puts the prompt into a queue and returns in microseconds. A thread of the
+/// storage's own writes the queue, one transaction a batch: at once after a pause, and then about
+/// every 100 ms. [`flush`](Self::flush) waits until all is written. A prompt that is written is safe
+/// from the end of the process; a power cut may cost the last ones.
+///
+/// **Call [`close`](Self::close), or at least `flush`, before the process ends.** Dropping the
+/// storage closes it too, but `std::process::exit`, a signal, or the end of a JavaScript runtime
+/// drops nothing: then prompts of the last 100 ms may be lost. The library sets up nothing that
+/// runs at exit: it could not wait for another program's lock there, nor say that it failed.
+///
+/// # Threads and processes
+/// It is `Send` and `Sync`: share one with an [`Arc`]. Readers do not wait for the thread that
+/// writes. In one process two storages of the same file are allowed, but each has its own idea of
+/// the previous prompt; one a process is enough. A forked child must not use its parent's.
+///
+/// A process must not open the database with **two copies of SQLite**, such as this library's and
+/// that of the JavaScript runtime: when one closes the file, the system takes away the locks of the
+/// other, and the database may be damaged.
+///
+/// # When something is wrong
+/// * *Locked* by another program: it is waited for 5 seconds, then the call gives `LOCKED`.
+/// * *Read-only* folder or file: reading works where SQLite can; `add` or the next `flush` gives
+///   `PERMISSION_DENIED`. There is one case that cannot be read: when a program was killed before
+///   its write-ahead log went into the file.
+/// * *Damaged*: the database is copied to `<file>.invalid-<timestamp>`, with its `-wal`, and begun
+///   anew; see [`set_aside`](Self::set_aside). When only the search index is damaged it is made
+///   anew and nothing is lost.
+/// * On a *network folder*, or a file system without shared memory, the database gets a rollback
+///   journal in place of the write-ahead log. Network folders are recognised on Linux and Windows.
+/// * *Removed or replaced* while it is open: the next batch goes to the file at the path.
+#[derive(Debug)]
+pub struct HistoryStorage {
+    database: Arc<Database>,
+    /// `None` when prompts can only be read.
+    writer: Option<Writer>,
+    reader: Mutex<Reader>,
+}
+
+#[derive(Debug, Default)]
+struct Reader {
+    link: Option<Link>,
+    closed: bool,
+}
+
+impl HistoryStorage {
+    /// Opens the history at `path`, made with its folder when it is missing: folders for their owner
+    /// only (0700), the file too (0600). A table of an older kind is brought up to date. What may not
+    /// be written is opened for reading. The agent's own is `history.db` in its folder.
+    ///
+    /// # Errors
+    /// `LOCKED` when another program holds the lock for 5 seconds; `PERMISSION_DENIED` when the file
+    /// cannot be read, or be made; `IS_A_DIRECTORY`; `IO` for any other failure. The error has the
+    /// path.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path.as_ref(), PATIENCE)
+    }
+
+    fn open_with(path: &Path, patience: Duration) -> Result<Self> {
+        let (database, link) = Database::open(paths::absolute(path), patience)?;
+        let database = Arc::new(database);
+        if database.access != Access::Write {
+            return Ok(Self::reading(database, link));
+        }
+        let writer = Some(Writer::start(Arc::clone(&database), link)?);
+        Ok(Self { database, writer, reader: Mutex::default() })
+    }
+
+    /// Opens a history that is there, and changes nothing in it. While it is open there may be a
+    /// `-wal` and a `-shm` file beside it: SQLite's locks are in them.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); `NOT_FOUND` when there is none.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
+        let (database, link) = Database::open_existing(paths::absolute(path.as_ref()), PATIENCE)?;
+        Ok(Self::reading(Arc::new(database), link))
+    }
+
+    fn reading(database: Arc<Database>, link: Link) -> Self {
+        let reader = Reader { link: Some(link), closed: false };
+        Self { database, writer: None, reader: Mutex::new(reader) }
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.database.path
+    }
+
+    /// Where a damaged database was copied to before it was begun anew, if this storage did that.
+    #[must_use]
+    pub fn set_aside(&self) -> Option<PathBuf> {
+        self.database.set_aside.lock().clone()
+    }
+
+    /// Adds a prompt written in the folder `cwd`, for the thread to store. Blanks at its ends go, as
+    /// JavaScript trims; an empty prompt, and one equal to the previous, is not stored. A NUL within
+    /// it stays.
+    ///
+    /// # Errors
+    /// Only what is known at once: `CLOSED`; `PERMISSION_DENIED` when the history is read-only;
+    /// `INVALID_ARGUMENT` for a gigabyte. Failures of storing come from [`flush`](Self::flush).
+    pub fn add(&self, prompt: &str, cwd: Option<&str>) -> Result<()> {
+        match &self.writer {
+            Some(writer) => writer.add(prompt, cwd),
+            None if self.reader.lock().closed => Err(closed(self.path())),
+            None => Err(self.database.read_only()),
+        }
+    }
+
+    /// The same for UTF-16, as JavaScript has it: U+FFFD takes the place of a lone surrogate.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_utf16(&self, prompt: &[u16], cwd: Option<&[u16]>) -> Result<()> {
+        self.add(&String::from_utf16_lossy(prompt), cwd.map(String::from_utf16_lossy).as_deref())
+    }
+
+    /// Stores at once what was added before, and waits for that.
+    ///
+    /// # Errors
+    /// Why a batch could not be stored; its prompts are given up, and may be added again. A failure
+    /// of earlier batches is told once, to the first who asks.
+    pub fn flush(&self) -> Result<()> {
+        self.writer.as_ref().map_or(Ok(()), Writer::flush)
+    }
+
+    /// The last `limit` prompts that are stored, at most 1,000, the newest first.
+    ///
+    /// # Errors
+    /// `CLOSED`, `LOCKED`, or another failure of reading.
+    pub fn recent(&self, limit: usize) -> Result<Vec<HistoryEntry>> {
+        self.read(limit, rows::recent)
+    }
+
+    /// The last `limit` stored prompts, at most 1,000, that have for every word of the query a word
+    /// that begins with it; the newest first. Case and accents do not matter, and nothing in a query
+    /// is an operator. A query without words finds nothing.
+    ///
+    /// # Errors
+    /// As [`recent`](Self::recent).
+    pub fn search(&self, query: &str, limit: usize) -> Result<Vec<HistoryEntry>> {
+        match rows::expression(query) {
+            Some(expression) => self.read(limit, |conn, limit| rows::search(conn, &expression, limit)),
+            None => self.read(0, rows::recent),
+        }
+    }
+
+    fn read(
+        &self,
+        limit: usize,
+        read: impl Fn(&rusqlite::Connection, u32) -> rusqlite::Result<Vec<HistoryEntry>>,
+    ) -> Result<Vec<HistoryEntry>> {
+        const READING: &str = "cannot read the history";
+        let mut reader = self.reader.lock();
+        if reader.closed {
+            return Err(closed(self.path()));
+        }
+        let limit = u32::try_from(limit.min(MOST)).unwrap_or_default();
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let mut mended = false;
+        loop {
+            let link = match reader.link.take().filter(|link| self.database.is_current(link)) {
+                Some(link) => link,
+                None => self.database.link(READING)?,
+            };
+            match read(&link.conn, limit) {
+                Ok(entries) => {
+                    // Without locks it would not notice a change.
+                    reader.link = Some(link).filter(|_| self.database.access != Access::ReadUnlocked);
+                    return Ok(entries);
+                }
+                Err(error) if damage::is_damage(&error) && !mended => {
+                    drop(link);
+                    self.database.mend(&error, READING)?;
+                    mended = true;
+                }
+                Err(error) => return Err(self.database.failed(&error, READING)),
+            }
+        }
+    }
+
+    /// Stores what was added, ends the thread and lets go of the files; takes 5 seconds when another
+    /// program holds the lock. Everything but `flush` and `close` gives `CLOSED` from then on.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush). The storage is closed all the same.
+    pub fn close(&self) -> Result<()> {
+        *self.reader.lock() = Reader { link: None, closed: true };
+        self.writer.as_ref().map_or(Ok(()), Writer::close)
+    }
+}
+
+impl Drop for HistoryStorage {
+    /// Closes it; nobody is told of a failure.
+    fn drop(&mut self) {
+        let _: Result<()> = self.close();
+    }
+}
+
+fn closed(path: &Path) -> Error {
+    Error::new(ErrorCode::Closed, "the history is closed").at(path)
+}
+
+/// White space as JavaScript has it: a byte order mark is, NEL is not.
+fn is_space(c: char) -> bool {
+    c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
+}
+
+fn trim(prompt: &str) -> &str {
+    prompt.trim_matches(is_space)
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

@@ -1,0 +1,121 @@
+//! Several processes with one database.
+
+use super::{Place, recent, words_are_sound};
+use crate::history::HistoryStorage;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// In a child: what it does, and with which database.
+const ROLE: &str = "LEAFLOG_HISTORY_ROLE";
+const DATABASE: &str = "LEAFLOG_HISTORY_DATABASE";
+
+/// Starts this program again for one test, which finds its role in the environment.
+fn spawn(test: &str, role: &str, path: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("history::tests::processes::{test}"), "--nocapture"])
+        .env(ROLE, role)
+        .env(DATABASE, path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The role of this process in a test, and the database; `None` in the parent.
+fn role() -> Option<(String, PathBuf)> {
+    Some((std::env::var(ROLE).ok()?, PathBuf::from(std::env::var_os(DATABASE)?)))
+}
+
+/// Says that this process is where it should be, and waits to be told to go on.
+fn ready() {
+    println!("\nready");
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).unwrap();
+}
+
+fn wait_until_ready(child: &mut Child) {
+    let mut lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "ready"), "the child ended early");
+}
+
+fn go_on(child: &mut Child) {
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+}
+
+// R42, R44, F30
+#[test]
+fn ten_thousand_prompts_of_four_processes() {
+    const EACH: i64 = 2_500;
+    if let Some((role, path)) = role() {
+        ready();
+        // All four find nothing at the path.
+        let history = HistoryStorage::open(path).unwrap();
+        for number in 0..EACH {
+            history.add(&format!("{role} prompt {number} of many words"), Some("/p")).unwrap();
+            if number % 100 == 0 {
+                history.flush().unwrap();
+            }
+        }
+        history.close().unwrap();
+        return;
+    }
+    let place = Place::new();
+    let name = "ten_thousand_prompts_of_four_processes";
+    let mut children: Vec<Child> = (0..4).map(|child| spawn(name, &format!("writer{child}"), &place.path)).collect();
+    children.iter_mut().for_each(wait_until_ready);
+    children.iter_mut().for_each(go_on);
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+
+    let conn = place.raw();
+    words_are_sound(&conn);
+    assert_eq!(super::pragma(&conn, "integrity_check"), "ok");
+    assert_eq!(super::schema(&conn), super::r42());
+    let count = |sql: &str| conn.query_row(sql, (), |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM history"), 4 * EACH);
+    assert_eq!(count("SELECT count(*) FROM history_fts WHERE history_fts MATCH '\"writer2\" \"man\"*'"), EACH);
+    for writer in 0..4 {
+        let mut rows = conn.prepare("SELECT prompt FROM history WHERE prompt LIKE ?1 ORDER BY id").unwrap();
+        let rows = rows.query_map([format!("writer{writer} %")], |row| row.get::<_, String>(0)).unwrap();
+        for (number, row) in rows.enumerate() {
+            assert_eq!(row.unwrap(), format!("writer{writer} prompt {number} of many words"));
+        }
+    }
+}
+
+#[test]
+fn what_was_flushed_outlives_the_process() {
+    if let Some((_, path)) = role() {
+        let history = HistoryStorage::open(path).unwrap();
+        for prompt in ["one", "two", "three"] {
+            history.add(prompt, None).unwrap();
+        }
+        history.flush().unwrap();
+        ready();
+        unreachable!("it is killed");
+    }
+    let place = Place::new();
+    let mut child = spawn("what_was_flushed_outlives_the_process", "", &place.path);
+    wait_until_ready(&mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(recent(&place.open()), ["three", "two", "one"]);
+    assert!(place.copies().is_empty());
+}
+
+#[test]
+fn dropping_stores_what_waits() {
+    if let Some((_, path)) = role() {
+        let history = HistoryStorage::open(path).unwrap();
+        for number in 0..50 {
+            history.add(&number.to_string(), None).unwrap();
+        }
+        drop(history);
+        std::process::exit(0);
+    }
+    let place = Place::new();
+    assert!(spawn("dropping_stores_what_waits", "", &place.path).wait().unwrap().success());
+    assert_eq!(recent(&place.open()).len(), 50);
+}

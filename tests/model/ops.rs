@@ -1,0 +1,180 @@
+//! The steps. Numbers choose among what there is when the step is done, so that a sequence stays
+//! meaningful when steps before are left out.
+
+use super::item::{Message, RAW};
+use proptest::prelude::*;
+
+/// Chooses an entry.
+pub type Pick = u8;
+
+#[derive(Clone, Debug)]
+pub enum Append {
+    Message(Message),
+    Thinking(Option<u8>),
+    Tier(Option<u8>),
+    Mode(u8, Option<u8>),
+    Context(u8),
+    Model(u8, Option<u8>),
+    Init(Option<u8>),
+    Custom(Option<u8>),
+    CustomMessage(u8, Option<u8>),
+    Tools(Vec<u8>),
+    Rules(Vec<u8>),
+    Label(Pick, Option<u8>),
+    Compaction { kept: Pick, own_details: Option<u8>, remote: bool, short: bool },
+    Other(u8),
+}
+
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// A session that is there.
+    Known(Pick),
+    Missing,
+    Empty,
+    Junk,
+}
+
+#[derive(Clone, Debug)]
+pub enum Outside {
+    /// Appends whole entries.
+    Entries(Vec<(Pick, u8)>),
+    /// An entry whose parent is nowhere.
+    Orphan,
+    /// Two entries that are each other's parents.
+    Cycle,
+    /// A line that is no entry.
+    Junk(u8),
+    /// A piece of an entry, without a newline; the next time the rest.
+    Half,
+    /// Puts a file in the place of the session, without some of its entries.
+    Replace {
+        without: Vec<Pick>,
+        title: Option<u8>,
+    },
+    /// Cuts the file in place, after so many lines, and goes on.
+    Cut {
+        lines: u8,
+        half: bool,
+    },
+    Delete,
+}
+
+/// `who`: the second manager when it is odd and there is one.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Append(u8, Append),
+    Branch(u8, Pick),
+    ResetLeaf(u8),
+    Summary(u8, Option<Pick>, u8),
+    Rename(u8, u8, bool),
+    Rewrite(u8, Vec<(Pick, Message)>),
+    EnsureOnDisk(u8),
+    Flush(u8),
+    Close(u8),
+    Fork(u8),
+    BranchFile(u8, Pick),
+    Move(u8, u8),
+    New(u8, bool),
+    SetFile(u8, Target),
+    Capture(u8),
+    Restore(u8),
+    /// Drops the manager, closed or not, and opens what it left.
+    Reopen {
+        who: u8,
+        close: bool,
+    },
+    Second,
+    DropSecond,
+    Outside(Outside),
+}
+
+fn raw() -> impl Strategy<Value = u8> {
+    0..RAW.len() as u8
+}
+
+prop_compose! {
+    fn message()(
+        role in 0u8..6,
+        text in raw(),
+        extra in raw(),
+        image in prop::option::weighted(0.15, prop_oneof![700u16..900, 800u16..3000]),
+        partial in prop::bool::weighted(0.15),
+        long in prop::bool::weighted(0.02),
+        payload in prop::bool::weighted(0.15),
+        usage in prop::option::weighted(0.3, 0u8..50),
+        model in prop::option::weighted(0.3, 0u8..4),
+    ) -> Message {
+        Message { role, text, extra, image, partial, long, payload, usage, model }
+    }
+}
+
+fn append() -> impl Strategy<Value = Append> {
+    let some = |most: u8| prop::option::of(0..most);
+    prop_oneof![
+        10 => message().prop_map(Append::Message),
+        1 => some(3).prop_map(Append::Thinking),
+        1 => some(3).prop_map(Append::Tier),
+        1 => (0u8..3, prop::option::of(raw())).prop_map(|(mode, data)| Append::Mode(mode, data)),
+        1 => (0u8..3).prop_map(Append::Context),
+        1 => (0u8..4, some(3)).prop_map(|(model, role)| Append::Model(model, role)),
+        1 => prop::option::of(raw()).prop_map(Append::Init),
+        1 => prop::option::of(raw()).prop_map(Append::Custom),
+        2 => (raw(), prop::option::of(raw())).prop_map(|(content, details)| Append::CustomMessage(content, details)),
+        1 => prop::collection::vec(0u8..6, 0..3).prop_map(Append::Tools),
+        1 => prop::collection::vec(0u8..6, 0..3).prop_map(Append::Rules),
+        3 => (any::<u8>(), some(4)).prop_map(|(target, label)| Append::Label(target, label)),
+        2 => (any::<u8>(), prop::option::of(raw()), prop::bool::weighted(0.2), any::<bool>())
+            .prop_map(|(kept, own_details, remote, short)| Append::Compaction { kept, own_details, remote, short }),
+        1 => raw().prop_map(Append::Other),
+    ]
+}
+
+fn outside() -> impl Strategy<Value = Outside> {
+    prop_oneof![
+        4 => prop::collection::vec((any::<u8>(), raw()), 1..4).prop_map(Outside::Entries),
+        1 => Just(Outside::Orphan),
+        1 => Just(Outside::Cycle),
+        2 => (0u8..8).prop_map(Outside::Junk),
+        2 => Just(Outside::Half),
+        2 => (prop::collection::vec(any::<u8>(), 0..3), prop::option::of(0u8..6))
+            .prop_map(|(without, title)| Outside::Replace { without, title }),
+        2 => (any::<u8>(), any::<bool>()).prop_map(|(lines, half)| Outside::Cut { lines, half }),
+        2 => Just(Outside::Delete),
+    ]
+}
+
+pub fn op() -> impl Strategy<Value = Op> {
+    let who = || 0u8..2;
+    let pick = any::<u8>;
+    prop_oneof![
+        24 => (who(), append()).prop_map(|(who, append)| Op::Append(who, append)),
+        4 => (who(), pick()).prop_map(|(who, at)| Op::Branch(who, at)),
+        1 => who().prop_map(Op::ResetLeaf),
+        2 => (who(), prop::option::of(pick()), 0u8..3).prop_map(|(who, at, text)| Op::Summary(who, at, text)),
+        3 => (who(), 0u8..6, any::<bool>()).prop_map(|(who, name, user)| Op::Rename(who, name, user)),
+        3 => (who(), prop::collection::vec((pick(), message()), 0..3)).prop_map(|(who, to)| Op::Rewrite(who, to)),
+        2 => who().prop_map(Op::EnsureOnDisk),
+        3 => who().prop_map(Op::Flush),
+        2 => who().prop_map(Op::Close),
+        1 => who().prop_map(Op::Fork),
+        2 => (who(), pick()).prop_map(|(who, at)| Op::BranchFile(who, at)),
+        2 => (who(), 0u8..3).prop_map(|(who, to)| Op::Move(who, to)),
+        1 => (who(), any::<bool>()).prop_map(|(who, parent)| Op::New(who, parent)),
+        2 => (who(), target()).prop_map(|(who, target)| Op::SetFile(who, target)),
+        2 => who().prop_map(Op::Capture),
+        2 => who().prop_map(Op::Restore),
+        3 => (who(), any::<bool>()).prop_map(|(who, close)| Op::Reopen { who, close }),
+        4 => Just(Op::Second),
+        1 => Just(Op::DropSecond),
+        8 => outside().prop_map(Op::Outside),
+    ]
+}
+
+fn target() -> impl Strategy<Value = Target> {
+    prop_oneof![
+        4 => any::<u8>().prop_map(Target::Known),
+        1 => Just(Target::Missing),
+        1 => Just(Target::Empty),
+        1 => Just(Target::Junk),
+    ]
+}

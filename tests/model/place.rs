@@ -1,0 +1,152 @@
+//! Where the sessions are kept, and where ids and times come from.
+
+use leaflog::{FileSessionStorage, Generator, ManagerOptions, MemorySessionStorage, SessionStorage};
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    Files,
+    Memory,
+    FileStorage,
+    Nowhere,
+}
+
+pub struct Place {
+    pub place: Where,
+    dir: tempfile::TempDir,
+    memory: MemorySessionStorage,
+}
+
+thread_local! {
+    /// The step that is being done; each is a second.
+    static STEP: Cell<i64> = const { Cell::new(0) };
+    static ENTRIES: Cell<u32> = const { Cell::new(0) };
+    static SESSIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Ids that count up over all managers of a test.
+struct Sequence;
+
+impl Generator for Sequence {
+    fn now_ms(&mut self) -> i64 {
+        now_ms()
+    }
+
+    fn entry_id(&mut self) -> u32 {
+        ENTRIES.set(ENTRIES.get() + 1);
+        ENTRIES.get()
+    }
+
+    fn session_id(&mut self) -> String {
+        SESSIONS.set(SESSIONS.get() + 1);
+        last_session()
+    }
+}
+
+pub fn now_ms() -> i64 {
+    // date -u -d 2026-02-16T10:00:00Z +%s000
+    1_771_236_000_000 + STEP.get() * 1000
+}
+
+/// The time of the step, as entries have it.
+pub fn now() -> String {
+    let step = STEP.get();
+    format!("2026-02-16T{:02}:{:02}:{:02}.000Z", 10 + step / 3600, step / 60 % 60, step % 60)
+}
+
+pub fn next_step() {
+    STEP.set(STEP.get() + 1);
+}
+
+/// The id of the session that was made last.
+pub fn last_session() -> String {
+    format!("{:016x}", SESSIONS.get())
+}
+
+impl Place {
+    pub fn new(place: Where) -> Self {
+        STEP.set(0);
+        ENTRIES.set(0);
+        SESSIONS.set(0);
+        // Syncing to a disk takes long.
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        Self { place, dir, memory: MemorySessionStorage::new() }
+    }
+
+    pub fn options(&self) -> ManagerOptions {
+        let options = ManagerOptions::new().agent_dir(self.dir.path().join("agent")).generator(|| Box::new(Sequence));
+        match self.place {
+            Where::Files | Where::Nowhere => options,
+            Where::Memory => options.storage(self.memory.clone()),
+            Where::FileStorage => options.storage(FileSessionStorage),
+        }
+    }
+
+    /// The folder of the sessions of a project.
+    pub fn project(&self, cwd: &Path) -> PathBuf {
+        let name = cwd.to_str().unwrap().trim_start_matches('/').replace('/', "-");
+        self.dir.path().join(format!("agent/sessions/--{name}--"))
+    }
+
+    pub fn blobs(&self) -> PathBuf {
+        self.dir.path().join("agent/blobs")
+    }
+
+    pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        match self.place {
+            Where::Memory => self.memory.read_text(path).ok().map(String::into_bytes),
+            _ => fs::read(path).ok(),
+        }
+    }
+
+    /// Puts another file at the path.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) {
+        match self.place {
+            Where::Memory => self.memory.write_text(path, std::str::from_utf8(bytes).unwrap()).unwrap(),
+            _ => {
+                let temp = path.with_extension("new");
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&temp, bytes).unwrap();
+                fs::rename(&temp, path).unwrap();
+            }
+        }
+    }
+
+    /// Appends as a program that knows no lock.
+    pub fn append(&self, path: &Path, bytes: &[u8]) {
+        match self.place {
+            Where::Memory => self.replace(path, &[&self.read(path).unwrap(), bytes].concat()),
+            _ => {
+                std::io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(path).unwrap(), bytes).unwrap()
+            }
+        }
+    }
+
+    pub fn cut(&self, path: &Path, len: usize) {
+        fs::OpenOptions::new().write(true).open(path).unwrap().set_len(len as u64).unwrap();
+    }
+
+    pub fn remove(&self, path: &Path) {
+        match self.place {
+            Where::Memory => self.memory.unlink(path).unwrap(),
+            _ => fs::remove_file(path).unwrap(),
+        }
+    }
+
+    /// What is in the folders of sessions: no hidden files, nothing that was set aside.
+    pub fn sessions(&self) -> Vec<PathBuf> {
+        let folders: Vec<PathBuf> = super::world::PROJECTS.iter().map(|cwd| self.project(Path::new(cwd))).collect();
+        let mut files: Vec<PathBuf> = match self.place {
+            Where::Memory => folders.iter().flat_map(|dir| self.memory.list_files(dir, "*")).collect(),
+            _ => folders.iter().flat_map(|dir| FileSessionStorage.list_files(dir, "*")).collect(),
+        };
+        files.retain(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            !name.starts_with('.') && !name.contains(".invalid-")
+        });
+        files.sort();
+        files
+    }
+}
