@@ -285,16 +285,22 @@ impl SessionManager {
         self.latch(result)
     }
 
-    /// Flushes and closes the file. The next append, or the next entry that is read from it, opens
-    /// it again (R30).
+    /// Flushes and closes the file. The next append opens it again (R30). It stays open for reading:
+    /// somebody may remove or replace it, and its entries are in it.
     ///
     /// # Errors
     /// The first error there was; the file is closed in any case.
     pub fn close(&mut self) -> Result<()> {
         let flushed = self.flush();
         let closed = self.backend.close();
-        self.view.source().release();
         flushed.and(self.latch(closed))
+    }
+
+    /// Closes the file for reading too, until an entry is read from it again: for a manager that is
+    /// done with, but cannot be dropped yet. An entry of a file that was removed or replaced
+    /// meanwhile is then an error of code [`FileChanged`](ErrorCode::FileChanged) or `NOT_FOUND`.
+    pub fn release(&mut self) {
+        self.view.source().release();
     }
 
     /// Writes the session even though it has not started. After a failure, the way to try again:

@@ -90,6 +90,13 @@ pub fn close(session: &Handle) -> napi::Result<()> {
     session.run(|manager| manager.close())
 }
 
+/// Closes the file for reading too.
+#[napi(catch_unwind)]
+pub fn release(session: &Handle) -> napi::Result<()> {
+    session.manager()?.release();
+    Ok(())
+}
+
 #[napi(catch_unwind)]
 pub fn ensure_on_disk(session: &Handle) -> napi::Result<()> {
     session.run(|manager| manager.ensure_on_disk())

@@ -1,12 +1,13 @@
 //! Making sessions.
 
-use crate::error::{convert, guarded};
-use crate::session::{Handle, Log, Session, handle, session};
+use crate::error::{convert, guarded, invalid};
+use crate::session::{Handle, Log, handle};
 use crate::storage::StorageHandle;
 use leaflog::{DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SessionManager};
-use napi::bindgen_prelude::{AsyncTask, External, ExternalRef};
+use napi::bindgen_prelude::{AsyncTask, External};
 use napi::{Env, Task};
 use napi_derive::napi;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,9 +100,25 @@ pub fn continue_now(cwd: String, options: Options, storage: Option<&External<Sto
     Ok(handle(options.continue_recent(cwd).map_err(convert)?, log))
 }
 
+/// Where a session that another thread makes is put: what a promise gives cannot tell the engine how
+/// much it holds.
+pub type Slot = External<Arc<Mutex<Option<(SessionManager, Log)>>>>;
+
+#[napi(catch_unwind)]
+pub fn slot_new() -> Slot {
+    External::new(Arc::default())
+}
+
+#[napi(catch_unwind)]
+pub fn slot_take(slot: &Slot) -> napi::Result<Handle> {
+    let (manager, log) = slot.lock().take().ok_or_else(|| invalid("no session was made"))?;
+    Ok(handle(manager, log))
+}
+
 /// Makes a session on another thread.
 pub struct Making {
-    made: Option<(ManagerOptions, Log)>,
+    slot: Arc<Mutex<Option<(SessionManager, Log)>>>,
+    options: Option<(ManagerOptions, Log)>,
     how: How,
 }
 
@@ -111,36 +128,43 @@ enum How {
     Continue(String),
 }
 
-impl Task for Making {
-    type Output = (SessionManager, Log);
-    type JsValue = ExternalRef<Arc<Session>>;
+impl Making {
+    fn task(slot: &Slot, options: Options, how: How) -> AsyncTask<Self> {
+        AsyncTask::new(Self { slot: Arc::clone(slot), options: Some(options.apply(None)), how })
+    }
+}
 
-    fn compute(&mut self) -> napi::Result<Self::Output> {
-        let (options, log) = self.made.take().ok_or_else(|| napi::Error::from_reason("made twice"))?;
+impl Task for Making {
+    type Output = ();
+    type JsValue = ();
+
+    fn compute(&mut self) -> napi::Result<()> {
+        let (options, log) = self.options.take().ok_or_else(|| invalid("made twice"))?;
         let manager = guarded(|| match &self.how {
             How::Open(path) => options.open(path),
             How::Fork(source, cwd) => options.fork_from(source, cwd),
             How::Continue(cwd) => options.continue_recent(cwd),
         })?;
-        Ok((manager, log))
+        *self.slot.lock() = Some((manager, log));
+        Ok(())
     }
 
-    fn resolve(&mut self, env: Env, (manager, log): Self::Output) -> napi::Result<Self::JsValue> {
-        ExternalRef::new(&env, session(manager, log))
+    fn resolve(&mut self, _env: Env, (): ()) -> napi::Result<()> {
+        Ok(())
     }
 }
 
 #[napi(catch_unwind)]
-pub fn open(path: String, options: Options) -> AsyncTask<Making> {
-    AsyncTask::new(Making { made: Some(options.apply(None)), how: How::Open(path) })
+pub fn open(slot: &Slot, path: String, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, How::Open(path))
 }
 
 #[napi(catch_unwind)]
-pub fn fork_from(source: String, cwd: String, options: Options) -> AsyncTask<Making> {
-    AsyncTask::new(Making { made: Some(options.apply(None)), how: How::Fork(source, cwd) })
+pub fn fork_from(slot: &Slot, source: String, cwd: String, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, How::Fork(source, cwd))
 }
 
 #[napi(catch_unwind)]
-pub fn continue_recent(cwd: String, options: Options) -> AsyncTask<Making> {
-    AsyncTask::new(Making { made: Some(options.apply(None)), how: How::Continue(cwd) })
+pub fn continue_recent(slot: &Slot, cwd: String, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, How::Continue(cwd))
 }

@@ -61,13 +61,13 @@ impl Session {
     }
 }
 
+/// Gives the engine a manager, and tells it how much it holds.
 pub(crate) fn handle(manager: SessionManager, log: Log) -> Handle {
     /// The index takes 32 bytes an entry and its id map about as much.
     const PER_ENTRY: usize = 64;
-    let size = 4096 + manager.entries().len() * PER_ENTRY;
-    External::new_with_size_hint(session(manager, log), size)
-}
-
-pub(crate) fn session(manager: SessionManager, log: Log) -> Arc<Session> {
-    Arc::new(Session::Manager { manager: Mutex::new(manager), log })
+    /// A manager's buffers; and its file stays open until the engine drops it, which it should not
+    /// put off for hundreds of others.
+    const EACH: usize = 64 << 10;
+    let size = EACH + manager.entries().len() * PER_ENTRY;
+    External::new_with_size_hint(Arc::new(Session::Manager { manager: Mutex::new(manager), log }), size)
 }

@@ -27,6 +27,7 @@ export {
 	migrateSessionEntries,
 	parseSessionEntries,
 } from "./functions";
+export { type HistoryEntry, HistoryStorage } from "./history";
 export {
 	type BranchSummaryMessage,
 	type CompactionSummaryMessage,

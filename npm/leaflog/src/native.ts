@@ -4,7 +4,10 @@ import { convert } from "./errors";
 export type Handle = { readonly native: "session" };
 /** A storage that is not the file system. */
 export type StorageHandle = { readonly native: "storage" };
+/** Where a session that another thread makes is put. */
+export type SlotHandle = { readonly native: "slot" };
 export type WriterHandle = { readonly native: "writer" };
+export type HistoryHandle = { readonly native: "history" };
 export type ProgressHandle = { readonly native: "progress" };
 export type StateHandle = { readonly native: "state" };
 
@@ -29,6 +32,8 @@ interface SyncNative {
 	openNow(path: string, options: NativeOptions, storage?: StorageHandle): Handle;
 	forkNow(source: string, cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 
+	slotNew(): SlotHandle;
+	slotTake(slot: SlotHandle): Handle;
 	continueNow(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 
 	appendMessage(session: Handle, message: Json): string;
@@ -75,6 +80,7 @@ interface SyncNative {
 	resetLeaf(session: Handle): void;
 	flushNow(session: Handle): void;
 	close(session: Handle): void;
+	release(session: Handle): void;
 	ensureOnDisk(session: Handle): void;
 	replaceTexts(session: Handle, positions: Uint32Array, texts: Json[]): void;
 	rewriteEntries(session: Handle): void;
@@ -135,6 +141,12 @@ interface SyncNative {
 	folders(options: NativeOptions, cwd?: string): Json;
 	defaultSessionDir(cwd: string, options: NativeOptions, storage?: StorageHandle): string;
 
+	historyOpen(path: string): HistoryHandle;
+	historyAdd(history: HistoryHandle, prompt: string, cwd?: string): void;
+	historyRecent(history: HistoryHandle, limit: number): Json;
+	historySearch(history: HistoryHandle, query: string, limit: number): Json;
+	historyClose(history: HistoryHandle): void;
+
 	parseEntries(content: string): Json;
 	loadEntries(content: string): Json;
 	loadFile(path: string): Json;
@@ -143,10 +155,11 @@ interface SyncNative {
 }
 
 interface AsyncNative {
-	open(path: string, options: NativeOptions): Promise<Handle>;
-	forkFrom(source: string, cwd: string, options: NativeOptions): Promise<Handle>;
-	continueRecent(cwd: string, options: NativeOptions): Promise<Handle>;
+	open(slot: SlotHandle, path: string, options: NativeOptions): Promise<void>;
+	forkFrom(slot: SlotHandle, source: string, cwd: string, options: NativeOptions): Promise<void>;
+	continueRecent(slot: SlotHandle, cwd: string, options: NativeOptions): Promise<void>;
 	flush(session: Handle): Promise<void>;
+	historyFlush(history: HistoryHandle): Promise<void>;
 	list(
 		cwd: string | undefined,
 		options: NativeOptions,
@@ -164,6 +177,7 @@ const ASYNC = new Set<string>([
 	"forkFrom",
 	"continueRecent",
 	"flush",
+	"historyFlush",
 	"list",
 	"recentSessions",
 	"resolveSession",

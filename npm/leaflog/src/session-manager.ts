@@ -5,7 +5,8 @@ import { folders, type ListOptions, list } from "./discovery";
 import { type CapturedEntries, type ContextPlan, Entries } from "./entries";
 import { fromReason, invalid, LeaflogError } from "./errors";
 import { buildMessage } from "./messages";
-import { type Handle, native, type StateHandle } from "./native";
+import { type Handle, native, type SlotHandle, type StateHandle } from "./native";
+import { handled } from "./promises";
 import { type Backing, backing, type Driver, type SessionStorage } from "./storage";
 import type {
 	AgentMessage,
@@ -119,7 +120,7 @@ export class SessionManager {
 		const given = nativeOptions(used, sessionDir);
 		await place.driver?.load(path.resolve(filePath));
 		const handle =
-			place.handle === undefined ? await native.open(filePath, given) : native.openNow(filePath, given, place.handle);
+			place.handle === undefined ? await made((slot) => native.open(slot, filePath, given)) : native.openNow(filePath, given, place.handle);
 		return opened(new SessionManager(handle, used, place), place);
 	}
 
@@ -137,7 +138,7 @@ export class SessionManager {
 		await place.driver?.load(path.resolve(sourcePath));
 		const handle =
 			place.handle === undefined
-				? await native.forkFrom(sourcePath, cwd, given)
+				? await made((slot) => native.forkFrom(slot, sourcePath, cwd, given))
 				: native.forkNow(sourcePath, cwd, given, place.handle);
 		return opened(new SessionManager(handle, used, place), place);
 	}
@@ -163,7 +164,7 @@ export class SessionManager {
 		}
 		const handle =
 			place.handle === undefined
-				? await native.continueRecent(cwd, given)
+				? await made((slot) => native.continueRecent(slot, cwd, given))
 				: native.continueNow(cwd, given, place.handle);
 		return new SessionManager(handle, used, place);
 	}
@@ -200,37 +201,45 @@ export class SessionManager {
 	// Life
 
 	/** Goes on with the session at `path`; project and folder stay. */
-	async setSessionFile(sessionFile: string): Promise<void> {
-		await this.#driver?.load(path.resolve(sessionFile));
-		this.#switch(() => native.setSessionFile(this.#handle, sessionFile));
-		await this.#done();
+	setSessionFile(sessionFile: string): Promise<void> {
+		return handled(async () => {
+			await this.#driver?.load(path.resolve(sessionFile));
+			this.#switch(() => native.setSessionFile(this.#handle, sessionFile));
+			await this.#done();
+		});
 	}
 
 	/** Begins a new session of the project, and gives its file. */
-	async newSession(options?: NewSessionOptions): Promise<string | undefined> {
-		await this.#driver?.idle();
-		const file = this.#switch(() => native.newSession(this.#handle, options?.parentSession));
-		await this.#done();
-		return file ?? undefined;
+	newSession(options?: NewSessionOptions): Promise<string | undefined> {
+		return handled(async () => {
+			await this.#driver?.idle();
+			const file = this.#switch(() => native.newSession(this.#handle, options?.parentSession));
+			await this.#done();
+			return file ?? undefined;
+		});
 	}
 
 	/** Goes on in a copy of the session with an id of its own. Artifacts are not copied. */
-	async fork(): Promise<{ oldSessionFile: string; newSessionFile: string } | undefined> {
-		await this.#driver?.idle();
-		const files = this.#copy(() => native.fork(this.#handle));
-		await this.#done();
-		return files === null ? undefined : { oldSessionFile: files[0], newSessionFile: files[1] };
+	fork(): Promise<{ oldSessionFile: string; newSessionFile: string } | undefined> {
+		return handled(async () => {
+			await this.#driver?.idle();
+			const files = this.#copy(() => native.fork(this.#handle));
+			await this.#done();
+			return files === null ? undefined : { oldSessionFile: files[0], newSessionFile: files[1] };
+		});
 	}
 
 	/** Moves the session, file and artifacts, to another project. */
-	async moveTo(newCwd: string): Promise<void> {
-		const file = this.getSessionFile();
-		if (this.#driver !== undefined && file !== undefined) {
-			const dir = native.dirAfterMove(this.#handle, newCwd);
-			await this.#driver.look(file, path.join(dir, path.basename(file)));
-		}
-		this.#write(() => native.moveTo(this.#handle, newCwd));
-		await this.#done();
+	moveTo(newCwd: string): Promise<void> {
+		return handled(async () => {
+			const file = this.getSessionFile();
+			if (this.#driver !== undefined && file !== undefined) {
+				const dir = native.dirAfterMove(this.#handle, newCwd);
+				await this.#driver.look(file, path.join(dir, path.basename(file)));
+			}
+			this.#write(() => native.moveTo(this.#handle, newCwd));
+			await this.#done();
+		});
 	}
 
 	/**
@@ -269,28 +278,32 @@ export class SessionManager {
 	}
 
 	/** Writes the session even though it has not started. After a failure, the way to try again. */
-	async ensureOnDisk(): Promise<void> {
-		const file = this.getSessionFile();
-		if (this.#driver !== undefined && file !== undefined) {
-			await this.#driver.look(file);
-			this.#driver.clear();
-		}
-		this.#write(() => native.ensureOnDisk(this.#handle));
-		await this.#done();
+	ensureOnDisk(): Promise<void> {
+		return handled(async () => {
+			const file = this.getSessionFile();
+			if (this.#driver !== undefined && file !== undefined) {
+				await this.#driver.look(file);
+				this.#driver.clear();
+			}
+			this.#write(() => native.ensureOnDisk(this.#handle));
+			await this.#done();
+		});
 	}
 
 	/** Waits until everything appended would survive a power cut. */
-	async flush(): Promise<void> {
-		if (this.#driver === undefined) {
-			try {
-				await native.flush(this.#handle);
-			} finally {
-				this.#log();
+	flush(): Promise<void> {
+		return handled(async () => {
+			if (this.#driver === undefined) {
+				try {
+					await native.flush(this.#handle);
+				} finally {
+					this.#log();
+				}
+				return;
 			}
-			return;
-		}
-		this.#call(() => native.flushNow(this.#handle));
-		await this.#done();
+			this.#call(() => native.flushNow(this.#handle));
+			await this.#done();
+		});
 	}
 
 	/** {@link SessionManager.flush}, at once. Not with a storage of the caller's own. */
@@ -299,11 +312,13 @@ export class SessionManager {
 		this.#call(() => native.flushNow(this.#handle));
 	}
 
-	/** Flushes and closes the file. The next append opens it again. */
-	async close(): Promise<void> {
-		await this.#driver?.idle();
-		this.#call(() => native.close(this.#handle));
-		await this.#done();
+	/** Flushes and closes the file. The next append opens it again; entries can be read all the same. */
+	close(): Promise<void> {
+		return handled(async () => {
+			await this.#driver?.idle();
+			this.#call(() => native.close(this.#handle));
+			await this.#done();
+		});
 	}
 
 	/** {@link SessionManager.close}, at once. Not with a storage of the caller's own. */
@@ -312,12 +327,15 @@ export class SessionManager {
 		this.#call(() => native.close(this.#handle));
 	}
 
+	/** {@link SessionManager.closeSync}, and lets go of the file: nobody will read from it any more. */
 	[dispose](): void {
 		this.closeSync();
+		native.release(this.#handle);
 	}
 
 	async [asyncDispose](): Promise<void> {
 		await this.close();
+		native.release(this.#handle);
 	}
 
 	#needsNoPromise(method: string): void {
@@ -325,10 +343,12 @@ export class SessionManager {
 	}
 
 	/** Writes the file anew, with the entries that were changed in place. */
-	async rewriteEntries(): Promise<void> {
-		await this.#driver?.idle();
-		this.#write(() => native.rewriteEntries(this.#handle));
-		await this.#done();
+	rewriteEntries(): Promise<void> {
+		return handled(async () => {
+			await this.#driver?.idle();
+			this.#write(() => native.rewriteEntries(this.#handle));
+			await this.#done();
+		});
 	}
 
 	/**
@@ -352,12 +372,14 @@ export class SessionManager {
 	}
 
 	/** Gives the session a name; says whether it was taken. An `auto` name never replaces a `user` name. */
-	async setSessionName(name: string, source: TitleSource = "auto"): Promise<boolean> {
-		const file = this.getSessionFile();
-		if (this.#driver !== undefined && file !== undefined) await this.#driver.look(file);
-		const taken = this.#write(() => native.setSessionName(this.#handle, name, source === "user"));
-		await this.#done();
-		return taken;
+	setSessionName(name: string, source: TitleSource = "auto"): Promise<boolean> {
+		return handled(async () => {
+			const file = this.getSessionFile();
+			if (this.#driver !== undefined && file !== undefined) await this.#driver.look(file);
+			const taken = this.#write(() => native.setSessionName(this.#handle, name, source === "user"));
+			await this.#done();
+			return taken;
+		});
 	}
 
 	// Append
@@ -711,7 +733,14 @@ export class SessionManager {
 		this.#header = undefined;
 	}
 
-	/** Waits for a storage of the caller's own, and gives what it threw. */
+	/** A session that another thread makes. */
+async function made(make: (slot: SlotHandle) => Promise<void>): Promise<Handle> {
+	const slot = native.slotNew();
+	await make(slot);
+	return native.slotTake(slot);
+}
+
+/** Waits for a storage of the caller's own, and gives what it threw. */
 	async #done(): Promise<void> {
 		if (this.#driver === undefined) return;
 		await this.#driver.idle();

@@ -101,22 +101,40 @@ describe("the life of a session", () => {
 		assert.equal(session.getEntries()[2].message.content, "3");
 	});
 
-	test("C: entries can be read after close, and after that the file was replaced is said", async () => {
-		const file = write(
-			path.join(tempDir(), "s.jsonl"),
-			sessionOf([
-				["message", { message: user("1") }],
-				["message", { message: user("2") }],
-			]),
-		);
+	test("C: entries can be read after close, whatever became of the file; and written again", async () => {
+		const values = sessionOf([
+			["message", { message: user("1") }],
+			["message", { message: assistant("2") }],
+		]);
+		const file = write(path.join(tempDir(), "s.jsonl"), values);
 		const session = await SessionManager.open(file);
 		await session.close();
+		fs.rmSync(file);
+		assert.equal(session.getEntry("e1").message.content, "1");
+		await session.moveTo(tempDir());
+		assert.deepEqual(lines(session.getSessionFile()).slice(1), values.slice(1));
+	});
+
+	test("C: a session that was disposed of holds no file; that its file was replaced is said", async () => {
+		const file = write(path.join(tempDir(), "s.jsonl"), sessionOf([["message", { message: user("1") }]]));
+		const isOpen = () =>
+			fs.existsSync("/proc/self/fd") &&
+			fs.readdirSync("/proc/self/fd").some((fd) => {
+				try {
+					return fs.readlinkSync(`/proc/self/fd/${fd}`) === file;
+				} catch {
+					return false;
+				}
+			});
+		const session = await SessionManager.open(file);
+		await session[Symbol.asyncDispose]();
+		assert.equal(isOpen(), false);
 		assert.equal(session.getEntry("e1").message.content, "1");
 		const again = await SessionManager.open(file);
-		await again.close();
+		again[Symbol.dispose]();
 		write(`${file}.new`, sessionOf([]));
 		fs.renameSync(`${file}.new`, file);
-		assert.throws(() => again.getEntry("e2").message, { code: "FILE_CHANGED", path: file });
+		assert.throws(() => again.getEntry("e1").message, { code: "FILE_CHANGED", path: file });
 	});
 
 	test("C: newSession", async () => {
