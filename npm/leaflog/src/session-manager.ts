@@ -120,7 +120,9 @@ export class SessionManager {
 		const given = nativeOptions(used, sessionDir);
 		await place.driver?.load(path.resolve(filePath));
 		const handle =
-			place.handle === undefined ? await made((slot) => native.open(slot, filePath, given)) : native.openNow(filePath, given, place.handle);
+			place.handle === undefined
+				? await made((slot) => native.open(slot, filePath, given))
+				: native.openNow(filePath, given, place.handle);
 		return opened(new SessionManager(handle, used, place), place);
 	}
 
@@ -733,14 +735,7 @@ export class SessionManager {
 		this.#header = undefined;
 	}
 
-	/** A session that another thread makes. */
-async function made(make: (slot: SlotHandle) => Promise<void>): Promise<Handle> {
-	const slot = native.slotNew();
-	await make(slot);
-	return native.slotTake(slot);
-}
-
-/** Waits for a storage of the caller's own, and gives what it threw. */
+	/** Waits for a storage of the caller's own, and gives what it threw. */
 	async #done(): Promise<void> {
 		if (this.#driver === undefined) return;
 		await this.#driver.idle();
@@ -773,6 +768,13 @@ async function opened(manager: SessionManager, place: Backing): Promise<SessionM
 		await manager.flush();
 	}
 	return manager;
+}
+
+/** A session that another thread makes. */
+async function made(make: (slot: SlotHandle) => Promise<void>): Promise<Handle> {
+	const slot = native.slotNew();
+	await make(slot);
+	return native.slotTake(slot);
 }
 
 function json(value: unknown): string {
