@@ -10,7 +10,7 @@ mod memory;
 #[path = "support/sessions.rs"]
 mod sessions;
 
-use interleave::{Timed, interleave};
+use interleave::{Timed, heading, interleave, row};
 use leaflog::SessionFinder;
 use leaflog::internals::Input;
 use sessions::Shape;
@@ -40,7 +40,7 @@ fn main() -> io::Result<()> {
     let dir = folder(count)?;
     let paths = paths(&dir)?;
     println!("\nRatios: median of {rounds} interleaved rounds, with the least and the greatest");
-    println!("{:<26} {:<38} {:>7} {:>15} {:>7}", "what", "against", "ratio", "range", "target");
+    heading();
     listing(&dir, &paths, rounds)?;
     recents(&dir, &paths, rounds);
     memory(&dir)
@@ -93,9 +93,9 @@ fn listing(dir: &Path, paths: &[PathBuf], rounds: usize) -> io::Result<()> {
     ];
     interleave(rounds, &mut jobs);
     let [listing, memory, files, reading] = &jobs;
-    row("listing", "scan of the bytes in memory, 2 threads", listing, memory, Some(1.3));
-    row("listing", "scan of each file, 2 threads", listing, files, None);
-    row("listing", "reading each file, 2 threads", listing, reading, None);
+    row("listing", "scan of the bytes in memory, 2 threads", &listing.against(memory), Some(1.3));
+    row("listing", "scan of each file, 2 threads", &listing.against(files), None);
+    row("listing", "reading each file, 2 threads", &listing.against(reading), None);
     for (what, job) in
         ["listing", "scan of the bytes in memory", "scan of each file", "reading each file"].iter().zip(&jobs)
     {
@@ -119,7 +119,7 @@ fn recents(dir: &Path, paths: &[PathBuf], rounds: usize) {
     ];
     interleave(rounds, &mut jobs);
     let [recent, stat] = &jobs;
-    row("recents", "stat of the same files", recent, stat, Some(4.0));
+    row("recents", "stat of the same files", &recent.against(stat), Some(4.0));
     println!("  {:<40} {:>8.3} ms", "recents", ms(recent.median()));
     println!("  {:<40} {:>8.3} ms", "stat of the same files", ms(stat.median()));
 }
@@ -156,13 +156,6 @@ fn on_two_threads(paths: &[PathBuf], work: impl Fn(&Path) + Sync) {
         scope.spawn(run);
         run();
     });
-}
-
-fn row(what: &str, against: &str, job: &Timed<'_>, baseline: &Timed<'_>, target: Option<f64>) {
-    let ratio = job.against(baseline);
-    let range = format!("{:.2} to {:.2}", ratio.min, ratio.max);
-    let target = target.map_or_else(|| "-".to_owned(), |target| format!("{target:.1}"));
-    println!("{what:<26} {against:<38} {:>7.2} {range:>15} {target:>7}", ratio.median);
 }
 
 fn ms(time: Duration) -> f64 {

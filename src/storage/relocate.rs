@@ -45,16 +45,21 @@ pub(crate) fn move_sessions(from: &Path, to: &Path, mine: impl Fn(&Path) -> bool
 /// Moves one session; says whether it did.
 fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
     let Some((old_artifacts, new_artifacts)) = artifacts_dir(old).zip(artifacts_dir(new)) else { return Ok(false) };
-    let has_artifacts = is_there(&old_artifacts);
-    if is_there(new) || has_artifacts && is_there(&new_artifacts) {
+    if is_there(new) || is_there(&old_artifacts) && is_there(&new_artifacts) {
         return Ok(false);
     }
     // Whoever is writing the session stays with it; so does the one who cannot be asked.
     let Ok(_held) = SessionLock::new(old, Duration::ZERO).acquire(true) else { return Ok(false) };
+    if !is_there(old) {
+        // Another process moved it meanwhile; the lock file was made anew just now.
+        let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
+        return Ok(false);
+    }
     if let Some(dir) = new.parent() {
         disk::create_dir(dir)?;
     }
     // The artifacts first: what is cut off between the two goes on with the file the next time.
+    let has_artifacts = is_there(&old_artifacts);
     let artifacts_moved = has_artifacts && rename_new(&old_artifacts, &new_artifacts)?;
     let moved = if has_artifacts && !artifacts_moved { Ok(false) } else { rename_new(old, new) };
     if artifacts_moved && !matches!(moved, Ok(true)) {

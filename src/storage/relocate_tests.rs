@@ -165,3 +165,36 @@ fn f6_no_step_loses_anything() {
         assert!(!dirs.old.exists(), "step {at}");
     }
 }
+
+// F6: several processes at it at once; each session moves once, and nothing of the old folder stays.
+#[test]
+fn f6_several_at_once() {
+    let dirs = Dirs::new();
+    let sessions = 200;
+    for nth in 0..sessions {
+        dirs.put(&format!("old/{nth}.jsonl"), &nth.to_string());
+        dirs.put(&format!("old/{nth}/0.log"), &nth.to_string());
+    }
+    let start = std::sync::Barrier::new(4);
+    let moved: usize = std::thread::scope(|scope| {
+        let run = || {
+            start.wait();
+            let mut moved = 0;
+            // What another holds is left to it.
+            while dirs.old.exists() {
+                moved += dirs.run().unwrap();
+            }
+            moved
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(moved, sessions);
+    let files = dirs.files();
+    assert_eq!(files.len(), 2 * sessions);
+    for nth in 0..sessions {
+        assert_eq!(files[&format!("new/{nth}.jsonl")], nth.to_string());
+        assert_eq!(files[&format!("new/{nth}/0.log")], nth.to_string());
+    }
+    assert!(!dirs.old.exists());
+}

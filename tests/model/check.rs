@@ -145,7 +145,7 @@ impl World {
             assert!(status.error.is_none());
             assert_eq!(status.unsaved, state.entries().filter(|seen| !seen.saved).count());
         }
-        if self.steps % 3 == 0 {
+        if self.steps.is_multiple_of(3) {
             self.look_afresh();
         }
     }

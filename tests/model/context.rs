@@ -33,11 +33,16 @@ pub struct Context {
     pub mode_data: Option<String>,
 }
 
-fn string(value: Option<&Box<RawValue>>) -> Option<String> {
+#[allow(clippy::borrowed_box, reason = "what a map of raw values gives")]
+fn raw(value: Option<&Box<RawValue>>) -> Option<&RawValue> {
+    value.map(|value| &**value)
+}
+
+fn string(value: Option<&RawValue>) -> Option<String> {
     value.and_then(|value| serde_json::from_str(value.get()).ok())
 }
 
-fn list(value: Option<&Box<RawValue>>) -> Vec<String> {
+fn list(value: Option<&RawValue>) -> Vec<String> {
     value.and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()
 }
 
@@ -46,7 +51,7 @@ pub fn context(path: &[Entry]) -> Context {
     let mut context = Context { thinking: "off".into(), mode: "none".into(), ..Context::default() };
     for entry in path {
         let fields = members(&entry.text);
-        let text = |key: &str| string(fields.get(key));
+        let text = |key: &str| string(raw(fields.get(key)));
         match &*entry.kind {
             "thinking_level_change" => context.thinking = text("thinkingLevel").unwrap_or_else(|| "off".into()),
             "service_tier_change" => context.tier = text("serviceTier"),
@@ -59,7 +64,7 @@ pub fn context(path: &[Entry]) -> Context {
                     continue;
                 };
                 let message = members(message.get());
-                let part = |key: &str| string(message.get(key)).filter(|part| !part.is_empty());
+                let part = |key: &str| string(raw(message.get(key))).filter(|part| !part.is_empty());
                 if part("role").as_deref() == Some("assistant")
                     && let (Some(provider), Some(model)) = (part("provider"), part("model"))
                 {
@@ -67,14 +72,14 @@ pub fn context(path: &[Entry]) -> Context {
                 }
             }
             "ttsr_injection" => {
-                for rule in list(fields.get("injectedRules")) {
+                for rule in list(raw(fields.get("injectedRules"))) {
                     if !context.rules.contains(&rule) {
                         context.rules.push(rule);
                     }
                 }
             }
             "mcp_tool_selection" => {
-                (context.tools, context.has_tools) = (list(fields.get("selectedToolNames")), true);
+                (context.tools, context.has_tools) = (list(raw(fields.get("selectedToolNames"))), true);
             }
             "mode_change" => {
                 context.mode = text("mode").unwrap();
@@ -104,7 +109,7 @@ pub fn context(path: &[Entry]) -> Context {
                 summary += "}";
             }
             context.messages.push(format!("{summary},\"timestamp\":{}}}", path[at].time_ms));
-            let first = string(fields.get("firstKeptEntryId"));
+            let first = string(raw(fields.get("firstKeptEntryId")));
             let kept = path[..at].iter().position(|entry| Some(&entry.id) == first.as_ref()).unwrap_or(at);
             let kept = if remote.is_some() { at } else { kept };
             path[kept..at].iter().for_each(|entry| context.messages.extend(message(entry)));
@@ -139,7 +144,7 @@ fn message(entry: &Entry) -> Option<String> {
             copy(&mut out, &fields, &["customType", "content", "display", "details", "attribution"]);
             Some(format!("{out},\"timestamp\":{}}}", entry.time_ms))
         }
-        "branch_summary" if string(fields.get("summary")).is_some_and(|summary| !summary.is_empty()) => {
+        "branch_summary" if string(raw(fields.get("summary"))).is_some_and(|summary| !summary.is_empty()) => {
             let mut out = "{\"role\":\"branchSummary\"".to_owned();
             copy(&mut out, &fields, &["summary", "fromId"]);
             Some(format!("{out},\"timestamp\":{}}}", entry.time_ms))
@@ -154,10 +159,10 @@ pub fn usage(entry: &Entry) -> [f64; 3] {
     let fields = members(&entry.text);
     let Some(message) = fields.get("message").filter(|message| message.get().starts_with('{')) else { return none };
     let message = members(message.get());
-    let usage = match string(message.get("role")).as_deref() {
+    let usage = match string(raw(message.get("role"))).as_deref() {
         _ if entry.kind != "message" => None,
         Some("assistant") => message.get("usage").cloned(),
-        Some("toolResult") if string(message.get("toolName")).as_deref() == Some("task") => {
+        Some("toolResult") if string(raw(message.get("toolName"))).as_deref() == Some("task") => {
             message.get("details").and_then(|details| members(details.get()).remove("usage"))
         }
         _ => None,

@@ -100,6 +100,18 @@ pub enum Command {
         ("leaflog stats session.jsonl --json | jq .usage.cost", "for programs"),
     ]))]
     Stats(StatsArgs),
+    /// Show the prompt history, or search it.
+    ///
+    /// The newest prompts of all projects come first: when, in which folder, and the first line.
+    /// Every word of the query must be the start of a word of the prompt. The database is only read,
+    /// under SQLite's locks.
+    #[cfg(feature = "history")]
+    #[command(after_help = after_help(&[
+        ("leaflog history", "the last 20 prompts"),
+        ("leaflog history tide gau", "those with words that begin with `tide` and `gau`"),
+        ("leaflog history --limit 1000 --json | jq .[].prompt", "for programs, the whole prompts"),
+    ]))]
+    History(HistoryArgs),
     /// List the sessions of a project, or of all, the newest first.
     ///
     /// Every file is read once: when it last changed, its title or first message, messages, size,
@@ -132,18 +144,6 @@ pub enum Command {
         ("leaflog delete 1470bb --yes", "without asking"),
     ]))]
     Delete(DeleteArgs),
-    /// Show the prompt history, or search it.
-    ///
-    /// The newest prompts of all projects come first: when, in which folder, and the first line.
-    /// Every word of the query must be the start of a word of the prompt. The database is only read,
-    /// under SQLite's locks.
-    #[cfg(feature = "history")]
-    #[command(after_help = after_help(&[
-        ("leaflog history", "the last 20 prompts"),
-        ("leaflog history tide gau", "those with words that begin with `tide` and `gau`"),
-        ("leaflog history --limit 1000 --json | jq .[].prompt", "for programs, the whole prompts"),
-    ]))]
-    History(HistoryArgs),
 }
 
 const FILE_HELP: &str = "\
@@ -211,6 +211,19 @@ pub struct StatsArgs {
     pub json: bool,
 }
 
+#[cfg(feature = "history")]
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// Words, in any order
+    #[arg(value_name = "QUERY")]
+    pub query: Vec<String>,
+    /// Show at most N prompts, of 1 to 1000
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub limit: u16,
+    /// Print a JSON array, one prompt a line: id, prompt, created_at (seconds), and cwd if there is one
+    #[arg(long)]
+    pub json: bool,
+}
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
     /// List the sessions of the project in this folder [default: the current one]
@@ -263,18 +276,4 @@ pub struct DeleteArgs {
     /// Do not ask
     #[arg(long)]
     pub yes: bool,
-}
-
-#[cfg(feature = "history")]
-#[derive(Debug, clap::Args)]
-pub struct HistoryArgs {
-    /// Words, in any order
-    #[arg(value_name = "QUERY")]
-    pub query: Vec<String>,
-    /// Show at most N prompts, of 1 to 1000
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub limit: u16,
-    /// Print a JSON array, one prompt a line: id, prompt, created_at (seconds), and cwd if there is one
-    #[arg(long)]
-    pub json: bool,
 }

@@ -36,12 +36,12 @@ fn main() -> ExitCode {
         Command::Context(args) => context::run(args, &mut out),
         Command::Check(args) => check::run(args, &mut out),
         Command::Stats(args) => stats::run(args, &mut out),
+        #[cfg(feature = "history")]
+        Command::History(args) => history::run(args, &mut out),
         Command::List(args) => list::run(args, &mut out),
         Command::Recent(args) => recent::run(args, &mut out),
         Command::Resume(args) => resume::run(args, &mut out),
         Command::Delete(args) => delete::run(args, &mut out),
-        #[cfg(feature = "history")]
-        Command::History(args) => history::run(args, &mut out),
     };
     let done = done.and_then(|exit| {
         out.flush()?;
