@@ -16,9 +16,14 @@ const engines = [["node", process.execPath, ["--test", "--test-reporter=dot", "-
 if (isRunnable(bun)) engines.push(["bun", bun, ["test", "--dots", "--timeout", "120000", ...tests]]);
 else console.log("skipped: the suite under Bun (no Bun for this machine)");
 
+engines.push([
+	"node, the package",
+	process.execPath,
+	["--test", "--test-reporter=dot", "test/package/package.test.mjs"],
+]);
 let failed = false;
 for (const [name, command, args] of engines) {
-	console.log(`suite under ${name}`);
+	console.log(`suite: ${name}`);
 	const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
 	failed ||= status !== 0;
 }

@@ -221,7 +221,8 @@ function addon(): Record<string, (...args: unknown[]) => unknown> {
 
 function isMissing(error: unknown): boolean {
 	const { code, message } = error as { code?: string; message?: string };
-	return code === "MODULE_NOT_FOUND" || /cannot find|resolve/i.test(message ?? "");
+	// The second is what a bundler leaves of a module that was not there.
+	return code === "MODULE_NOT_FOUND" || /cannot (find|require|resolve)/i.test(message ?? "");
 }
 
 function isMusl(): boolean {

@@ -100,8 +100,19 @@ describe("the package", () => {
 			["nodenext", "nodenext"],
 			["esnext", "bundler"],
 		]) {
-			const options = ["--noEmit", "--strict", "--module", module, "--moduleResolution", resolution];
-			run(bin("tsc"), [...options, "--target", "es2022", "--lib", "es2023,esnext.disposable", "--types", "", "use.ts"]);
+			const options = [
+				"--noEmit",
+				"--strict",
+				"--module",
+				module,
+				"--moduleResolution",
+				resolution,
+				"--target",
+				"es2022",
+			];
+			// The declarations name Buffer and AbortSignal, which the types of Node or of Bun bring.
+			options.push("--lib", "es2023,esnext.disposable", "--typeRoots", path.join(root, "node_modules/@types"));
+			run(bin("tsc"), [...options, "--types", "node", "use.ts"]);
 		}
 	});
 
