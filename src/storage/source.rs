@@ -179,6 +179,16 @@ impl<'s> Window<'s> {
         Self { source, buf: Vec::new(), offset: 0, read_ahead: 4 << 10 }
     }
 
+    /// Reads `bytes` from `offset` on at once, because spans in them will be asked for.
+    pub(crate) fn prefetch(&mut self, offset: u64, bytes: usize) -> Result<()> {
+        if matches!(self.source, Source::Bytes(_)) {
+            return Ok(());
+        }
+        self.offset = offset;
+        let want = (bytes as u64).min(self.source.len().saturating_sub(offset));
+        self.fill(want as usize).inspect_err(|_| self.buf.clear())
+    }
+
     /// The `len` bytes from `offset` on.
     pub(crate) fn get(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
         if let Source::Bytes(bytes) = self.source {

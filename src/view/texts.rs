@@ -85,6 +85,14 @@ impl EntryReader<'_> {
         self.0.loaded(index)
     }
 
+    /// Reads about `bytes` from the entry at a position on at once, for the entries after it that are
+    /// asked for next. Says nothing of a failure: the entry that meets it does.
+    pub fn prefetch(&mut self, position: usize, bytes: usize) {
+        if let Some((offset, _)) = self.index(position).ok().and_then(|index| self.0.view.span(index)) {
+            let _: Result<()> = self.0.window.prefetch(offset, bytes);
+        }
+    }
+
     /// The text of the message of the entry at a position; `None` when the entry has no `message`.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ pub(crate) fn push(out: &mut Vec<u8>, json: &[u8]) {
     }
     for chunk in json.utf8_chunks() {
         let mut rest = chunk.valid();
-        while let Some(at) = rest.bytes().position(|byte| !byte.is_ascii()) {
+        while let Some(at) = first_not_ascii(rest.as_bytes()) {
             out.extend_from_slice(&rest.as_bytes()[..at]);
             let end = rest[at..].find(|c: char| c.is_ascii()).map_or(rest.len(), |len| at + len);
             for unit in rest[at..end].encode_utf16() {
@@ -28,6 +28,12 @@ pub(crate) fn push(out: &mut Vec<u8>, json: &[u8]) {
             escape(out, 0xfffd);
         }
     }
+}
+
+fn first_not_ascii(text: &[u8]) -> Option<usize> {
+    const STEP: usize = 32;
+    let steps = text.chunks_exact(STEP).take_while(|step| step.is_ascii()).count() * STEP;
+    text[steps..].iter().position(|byte| !byte.is_ascii()).map(|at| steps + at)
 }
 
 fn escape(out: &mut Vec<u8>, unit: u16) {
