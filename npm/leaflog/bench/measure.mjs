@@ -34,9 +34,10 @@ const measurements = {
 
 	async "buildSessionContext, 12,000 messages"() {
 		const session = await SessionManager.open(files.plain);
-		if (native) return timed(() => {
-			kept = session.buildSessionContext();
-		});
+		if (native)
+			return timed(() => {
+				kept = session.buildSessionContext();
+			});
 		const texts = baseline.load(files.plain).flatMap((entry) => (entry.message ? JSON.stringify(entry.message) : []));
 		return timed(() => {
 			kept = texts.map((text) => JSON.parse(text));
@@ -45,9 +46,10 @@ const measurements = {
 
 	async "getEntries, 12,000 entries"() {
 		const session = await SessionManager.open(files.plain);
-		if (native) return timed(() => {
-			kept = session.getEntries();
-		});
+		if (native)
+			return timed(() => {
+				kept = session.getEntries();
+			});
 		const lines = fs.readFileSync(files.plain, "utf8").split("\n").filter(Boolean);
 		return timed(() => {
 			kept = lines.map((line) => JSON.parse(line));

@@ -50,6 +50,8 @@ export class Entries {
 	#filled = 0;
 	/** By id: appended entries nobody asked for yet. */
 	#given = new Map<string, Given>();
+	/** By id: messages that were appended, of entries nobody asked for yet. */
+	#appended = new Map<string, AgentMessage>();
 	/** The accessor of messages. All entries share it: engines then give them one shape. */
 	readonly #accessor: PropertyDescriptor;
 
@@ -73,12 +75,16 @@ export class Entries {
 		this.#given.set(id, fields);
 	}
 
-	/** Keeps the objects of an entry whose append failed: it is the last one, and the leaf. */
-	giveFailed(fields: Given): void {
+	/** The entry `id` was appended with this message. */
+	giveMessage(id: string, message: AgentMessage): void {
+		this.#appended.set(id, message);
+	}
+
+	/** The id of an entry whose append failed: it is the last one, and the leaf. */
+	failedId(): string | undefined {
 		const count = native.stamp(this.#handle) % POSITIONS;
-		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return;
-		const [entry] = this.#stored([count - 1]);
-		if (entry !== undefined) this.#given.set(entry.id, fields);
+		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
+		return this.#stored([count - 1])[0]?.id;
 	}
 
 	/** All entries, in a fresh array. */
@@ -131,18 +137,21 @@ export class Entries {
 			this.#generation = generation;
 		}
 		this.#count = count;
-		if (this.#given.size > 0) this.#settle();
+		if (this.#given.size > 0 || this.#appended.size > 0) this.#settle();
 	}
 
 	/** Makes the entries that were appended since. */
 	#settle(): void {
 		const positions: number[] = [];
-		for (const id of this.#given.keys()) {
-			const position = native.find(this.#handle, id);
-			if (position >= 0 && this.#list[position] === undefined) positions.push(position);
+		for (const ids of [this.#given.keys(), this.#appended.keys()]) {
+			for (const id of ids) {
+				const position = native.find(this.#handle, id);
+				if (position >= 0 && this.#list[position] === undefined) positions.push(position);
+			}
 		}
 		if (positions.length > 0) this.#make(Uint32Array.from(positions), 0);
 		this.#given.clear();
+		this.#appended.clear();
 	}
 
 	/** Another process replaced the file: the same entries stand at other positions (R53d). */
@@ -175,7 +184,7 @@ export class Entries {
 	/** Makes the entries at positions, or all from `from` on. */
 	#make(positions: Uint32Array | undefined, from: number): void {
 		const fields = JSON.parse(native.light(this.#handle, positions, from)) as (string | null | 0)[];
-		const [list, messages, untouched, given] = [this.#list, this.#messages, this.#untouched, this.#given];
+		const [list, messages, untouched, appended] = [this.#list, this.#messages, this.#untouched, this.#appended];
 		const [accessor, define] = [this.#accessor, Object.defineProperty];
 		const read: number[] = [];
 		for (let at = 0, next = 0; at < fields.length; next++) {
@@ -191,7 +200,7 @@ export class Entries {
 			at += 3;
 			if (position < list.length && list[position] !== undefined) continue;
 			const entry = { type: "message", id, parentId, timestamp } as SessionMessageEntry;
-			const message = (given.get(id)?.message ?? messages[position]) as AgentMessage | undefined;
+			const message = appended.get(id) ?? messages[position];
 			if (message === undefined) {
 				// What is enumerable and its own passes for a plain property everywhere.
 				define(entry, "message", accessor);
@@ -209,9 +218,8 @@ export class Entries {
 	#read(positions: number[]): void {
 		for (const [position, entry] of this.#parse<SessionEntry>(native.texts, positions)) {
 			Object.assign(entry, this.#given.get(entry.id));
-			if (entry.type === "message" && this.#messages[position] !== undefined) {
-				entry.message = this.#messages[position];
-			}
+			const message = this.#appended.get(entry.id) ?? this.#messages[position];
+			if (entry.type === "message" && message !== undefined) entry.message = message;
 			this.#list[position] = entry;
 		}
 	}

@@ -390,7 +390,14 @@ export class SessionManager {
 		const text = json(message);
 		const { role } = message as { role: string };
 		if (!this.#started && role === "assistant") this.#beforeStart();
-		const id = this.#append({ message }, () => native.appendMessage(this.#handle, text));
+		let id: string;
+		try {
+			id = native.appendMessage(this.#handle, text);
+		} catch (error) {
+			throw this.#appendFailed(error, (failed) => this.#entries.giveMessage(failed, message));
+		}
+		this.#entries.giveMessage(id, message);
+		this.#driver?.run();
 		if (this.#usage !== undefined && (role === "assistant" || role === "toolResult")) this.getUsageStatistics();
 		return id;
 	}
@@ -502,14 +509,21 @@ export class SessionManager {
 		try {
 			id = append();
 		} catch (error) {
-			const { code } = error as LeaflogError;
-			// Every other failure is one of writing: the entry is there.
-			if (code !== "INVALID_ARGUMENT" && code !== "ENTRY_NOT_FOUND") this.#entries.giveFailed(given);
-			throw this.#failed(error);
+			throw this.#appendFailed(error, (failed) => this.#entries.give(failed, given));
 		}
 		this.#entries.give(id, given);
 		this.#driver?.run();
 		return id;
+	}
+
+	#appendFailed(error: unknown, give: (id: string) => void): unknown {
+		const { code } = error as LeaflogError;
+		if (code !== "INVALID_ARGUMENT" && code !== "ENTRY_NOT_FOUND") {
+			// Every other failure is one of writing: the entry is there.
+			const id = this.#entries.failedId();
+			if (id !== undefined) give(id);
+		}
+		return this.#failed(error);
 	}
 
 	// Read
