@@ -8,26 +8,31 @@ use serde::Serialize;
 pub(crate) fn push(out: &mut Vec<u8>, json: &[u8]) {
     if json.is_ascii() {
         out.extend_from_slice(json);
-        return;
-    }
-    for chunk in json.utf8_chunks() {
-        let mut rest = chunk.valid();
-        while let Some(at) = first_not_ascii(rest.as_bytes()) {
-            out.extend_from_slice(&rest.as_bytes()[..at]);
-            let end = rest[at..].find(|c: char| c.is_ascii()).map_or(rest.len(), |len| at + len);
-            for unit in rest[at..end].encode_utf16() {
-                match u8::try_from(unit) {
-                    Ok(byte) => out.push(byte),
-                    Err(_) => escape(out, unit),
-                }
+    } else if let Ok(text) = str::from_utf8(json) {
+        push_text(out, text);
+    } else {
+        for chunk in json.utf8_chunks() {
+            push_text(out, chunk.valid());
+            if !chunk.invalid().is_empty() {
+                escape(out, 0xfffd);
             }
-            rest = &rest[end..];
-        }
-        out.extend_from_slice(rest.as_bytes());
-        if !chunk.invalid().is_empty() {
-            escape(out, 0xfffd);
         }
     }
+}
+
+fn push_text(out: &mut Vec<u8>, mut text: &str) {
+    while let Some(at) = first_not_ascii(text.as_bytes()) {
+        out.extend_from_slice(&text.as_bytes()[..at]);
+        let end = text[at..].find(|c: char| c.is_ascii()).map_or(text.len(), |len| at + len);
+        for unit in text[at..end].encode_utf16() {
+            match u8::try_from(unit) {
+                Ok(byte) => out.push(byte),
+                Err(_) => escape(out, unit),
+            }
+        }
+        text = &text[end..];
+    }
+    out.extend_from_slice(text.as_bytes());
 }
 
 fn first_not_ascii(text: &[u8]) -> Option<usize> {
