@@ -184,13 +184,13 @@ pub fn children<'env>(env: &'env Env, session: &Handle, id: String) -> napi::Res
 fn positions<'env, 'v>(env: &'env Env, entries: impl Iterator<Item = EntryRef<'v>>) -> napi::Result<JsString<'env>> {
     let mut out = vec![b'['];
     for entry in entries {
-        push_number(&mut out, entry.position());
+        push_number(&mut out, entry.position() as u64);
     }
     end(&mut out, b']');
     env.create_string_latin1(out)
 }
 
-fn push_number(out: &mut Vec<u8>, number: usize) {
+fn push_number(out: &mut Vec<u8>, number: u64) {
     // Writing to memory does not fail.
     let _: std::io::Result<()> = write!(out, "{number},");
 }
@@ -204,8 +204,8 @@ pub fn tree<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'en
     waiting.reverse();
     while let Some(entry) = waiting.pop() {
         let children = entry.children_by_time();
-        push_number(&mut out, entry.position());
-        push_number(&mut out, children.len());
+        push_number(&mut out, entry.position() as u64);
+        push_number(&mut out, children.len() as u64);
         waiting.extend(children.into_iter().rev());
     }
     end(&mut out, b']');
@@ -256,7 +256,8 @@ pub fn context<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<
     give_plan(env, &view, leaf.as_deref().map_or(Leaf::Before, Leaf::Id))
 }
 
-/// State and items of a context: an item is its entry's position times eight and its kind.
+/// State and items of a context: an item is its entry's position plus its kind times 2^32, so that a
+/// message's is the position alone.
 pub(crate) fn give_plan<'env>(env: &'env Env, view: &SessionView, leaf: Leaf<'_>) -> napi::Result<JsString<'env>> {
     let ContextPlan { state, items } = view.context_plan(leaf).map_err(convert)?;
     let mut out = Vec::with_capacity(1024 + items.len() * 8);
@@ -271,7 +272,7 @@ pub(crate) fn give_plan<'env>(env: &'env Env, view: &SessionView, leaf: Leaf<'_>
             ContextItem::Compaction(at) => (at, 3),
             ContextItem::RemoteCompaction(at) => (at, 4),
         };
-        push_number(&mut out, position * 8 + kind);
+        push_number(&mut out, position as u64 + (kind << 32));
     }
     end(&mut out, b']');
     out.push(b'}');

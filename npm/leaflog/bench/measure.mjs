@@ -20,10 +20,12 @@ function started(dir) {
 	return session;
 }
 
+/** Milliseconds on the clock, or with CPU=1 of all threads' work: on a busy machine that says more. */
 async function timed(run) {
-	const start = now();
+	const [start, before] = [now(), process.cpuUsage()];
 	await run();
-	return now() - start;
+	const { user, system } = process.cpuUsage(before);
+	return process.env.CPU ? (user + system) / 1000 : now() - start;
 }
 
 const measurements = {

@@ -11,12 +11,24 @@ const POSITIONS = 0xffffffff;
 /** How far ahead a group of messages is asked for; native code ends it by size. */
 const AHEAD = 256;
 
-/** What gives a message of a context: an entry's position times eight, and one of these. */
-export const Kinds = { MESSAGE: 0, CUSTOM: 1, BRANCH_SUMMARY: 2, COMPACTION: 3, REMOTE_COMPACTION: 4 } as const;
+/** What gives a message of a context, other than a message itself. */
+export const Kinds = { CUSTOM: 1, BRANCH_SUMMARY: 2, COMPACTION: 3, REMOTE_COMPACTION: 4 } as const;
+
+/** An item of a plan is its entry's position plus its kind times this; a message's kind is 0. */
+const KIND = 2 ** 32;
 
 export interface ContextPlan {
 	state: SessionContext;
 	items: number[];
+}
+
+/** The messages of a plan's items. */
+export function messagesOf(
+	{ items }: ContextPlan,
+	message: (position: number) => AgentMessage,
+	other: (kind: number, position: number) => AgentMessage,
+): AgentMessage[] {
+	return items.map((item) => (item < KIND ? message(item) : other(Math.floor(item / KIND), item % KIND)));
 }
 
 /** Builds the message of an entry that is none itself. */
@@ -216,27 +228,31 @@ export class Entries {
 
 	/** Parses whole entries. */
 	#read(positions: number[]): void {
-		for (const [position, entry] of this.#parse<SessionEntry>(native.texts, positions)) {
+		this.#parse<SessionEntry>(native.texts, positions, (position, entry) => {
 			Object.assign(entry, this.#given.get(entry.id));
 			const message = this.#appended.get(entry.id) ?? this.#messages[position];
 			if (entry.type === "message" && message !== undefined) entry.message = message;
 			this.#list[position] = entry;
-		}
+		});
 	}
 
 	/** The entries as native code has them, as objects of nobody. */
 	#stored(positions: number[]): SessionEntry[] {
-		return Array.from(this.#parse<SessionEntry>(native.texts, positions), ([, entry]) => entry);
+		const entries: SessionEntry[] = [];
+		this.#parse<SessionEntry>(native.texts, positions, (_, entry) => entries.push(entry));
+		return entries;
 	}
 
-	*#parse<Value>(
+	/** Parses what native code gives for positions, in groups. */
+	#parse<Value>(
 		ask: (handle: Handle, positions: Uint32Array, start: number) => string,
 		positions: number[],
-	): Generator<[position: number, value: Value]> {
+		take: (position: number, value: Value) => void,
+	): void {
 		const asked = Uint32Array.from(positions);
 		for (let start = 0; start < positions.length; ) {
 			const group = JSON.parse(ask(this.#handle, asked, start)) as Value[];
-			for (const value of group) yield [positions[start++] as number, value];
+			for (const value of group) take(positions[start++] as number, value);
 		}
 	}
 
@@ -281,27 +297,27 @@ export class Entries {
 	/** The messages of a context, of which those of entries are the entries' own. */
 	context(plan: ContextPlan, build: MessageBuilder): SessionContext {
 		this.#sync();
-		const { state, items } = plan;
 		const [list, messages, untouched] = [this.#list, this.#messages, this.#untouched];
 		const missing: number[] = [];
 		const others: number[] = [];
-		for (const item of items) {
-			const position = Math.floor(item / 8);
-			if (item % 8 !== Kinds.MESSAGE) others.push(position);
-			else if (messages[position] === undefined && (list[position] === undefined || untouched[position] === 1)) {
-				missing.push(position);
-			}
+		for (const item of plan.items) {
+			if (item >= KIND) others.push(item % KIND);
+			else if (messages[item] === undefined && (list[item] === undefined || untouched[item] === 1)) missing.push(item);
 		}
-		for (const [position, message] of this.#parse<AgentMessage>(native.messages, missing)) messages[position] = message;
-		this.many(others);
-		state.messages = items.map((item) => {
-			const position = Math.floor(item / 8);
-			const entry = list[position];
-			if (item % 8 !== Kinds.MESSAGE) return build(item % 8, entry as SessionEntry);
-			const isPlain = entry !== undefined && untouched[position] !== 1;
-			return (isPlain ? (entry as SessionMessageEntry).message : messages[position]) as AgentMessage;
+		this.#parse<AgentMessage>(native.messages, missing, (position, message) => {
+			messages[position] = message;
 		});
-		return state;
+		this.many(others);
+		plan.state.messages = messagesOf(
+			plan,
+			(position) => {
+				const entry = list[position];
+				const isPlain = entry !== undefined && untouched[position] !== 1;
+				return (isPlain ? (entry as SessionMessageEntry).message : messages[position]) as AgentMessage;
+			},
+			(kind, position) => build(kind, list[position] as SessionEntry),
+		);
+		return plan.state;
 	}
 
 	/** The entries whose message is an object here already. */
@@ -425,9 +441,9 @@ export class Entries {
 				at += 3;
 			}
 		}
-		for (const [position, entry] of this.#parse<SessionEntry>(native.texts, read)) {
+		this.#parse<SessionEntry>(native.texts, read, (position, entry) => {
 			parents[position] = entry.parentId;
-		}
+		});
 		return parents;
 	}
 }

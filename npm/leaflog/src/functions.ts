@@ -1,4 +1,4 @@
-import { type ContextPlan, Kinds } from "./entries";
+import { type ContextPlan, messagesOf } from "./entries";
 import { buildMessage } from "./messages";
 import { native } from "./native";
 import { contentOf, type SessionStorage } from "./storage";
@@ -78,12 +78,13 @@ export function buildSessionContext(
 	lines.unshift(JSON.stringify({ ...NO_HEADER, version: CURRENT_SESSION_VERSION }));
 	const last = entries.at(-1)?.id;
 	const plan = native.planContext(lines.join("\n"), leafOf(leafId, usable) ?? last, leafId === null);
-	const { state, items } = JSON.parse(plan) as ContextPlan;
-	state.messages = items.map((item) => {
-		const entry = usable[Math.floor(item / 8)] as SessionEntry;
-		return item % 8 === Kinds.MESSAGE ? (entry as SessionMessageEntry).message : buildMessage(item % 8, entry);
-	});
-	return state;
+	const parsed = JSON.parse(plan) as ContextPlan;
+	parsed.state.messages = messagesOf(
+		parsed,
+		(position) => (usable[position] as SessionMessageEntry).message,
+		(kind, position) => buildMessage(kind, usable[position] as SessionEntry),
+	);
+	return parsed.state;
 }
 
 function leafOf(leafId: string | null | undefined, entries: SessionEntry[]): string | undefined {
