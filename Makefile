@@ -14,7 +14,7 @@ demo:
 test: lint
 	$(CARGO) test --locked --all-features
 	$(CARGO) test --locked --no-default-features --lib --quiet
-	$(CARGO) bench --locked --bench core --bench write -- --test
+	$(CARGO) bench --locked --bench core --bench write --bench discovery -- --test
 	$(CARGO) build --release --locked --bin leaflog
 	sh tests/external/run.sh target/release/leaflog $(EXAMPLE)
 	$(MAKE) npm
@@ -36,4 +36,4 @@ doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --document-private-items
 
 bench:
-	$(CARGO) bench --locked --bench core --bench write
+	$(CARGO) bench --locked --bench core --bench write --bench discovery

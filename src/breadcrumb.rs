@@ -4,7 +4,7 @@
 //! written or read is no error.
 
 use crate::paths::{AgentDirs, absolute, resolved};
-use crate::storage::{TempFile, disk};
+use crate::storage::note;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,7 @@ pub(crate) fn write(dirs: &AgentDirs, cwd: &Path, file: &Path) {
     if cwd.contains(&b'\n') || file.contains(&b'\n') {
         return;
     }
-    let _: io::Result<()> = put(&crumb, &[cwd, b"\n", file, b"\n"].concat());
-}
-
-/// In one step: another process on this terminal reads the old one or the new.
-fn put(crumb: &Path, text: &[u8]) -> io::Result<()> {
-    if let Some(dir) = crumb.parent() {
-        disk::create_dir(dir)?;
-    }
-    let temp = TempFile::random(crumb)?;
-    disk::write_all(temp.file(), text)?;
-    temp.put_in_place(crumb)
+    let _: io::Result<()> = note::write(&crumb, &[cwd, b"\n", file, b"\n"].concat());
 }
 
 /// The session file that this terminal had last, when that was in the project at `cwd`. It need not

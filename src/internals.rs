@@ -1,9 +1,10 @@
 //! For the project's own benchmarks and fuzz targets; not part of the interface.
 #![allow(missing_docs, reason = "not part of the interface")]
 
+use crate::blob::BlobHash;
 use crate::error::Result;
-use crate::json::Scanner;
 use crate::json::block;
+use crate::json::{Object, Scanner, apply};
 use crate::load;
 use crate::storage::Source;
 use std::num::NonZero;
@@ -49,4 +50,39 @@ pub fn classify(name: &str, bytes: &[u8]) -> usize {
         start = line.end + 1;
     }
     clean
+}
+
+/// A change to a member of an object.
+#[derive(Clone, Debug)]
+pub enum Change {
+    Set(&'static str, Vec<u8>),
+    Remove(&'static str),
+}
+
+/// The JSON object `text`, changed.
+#[must_use]
+pub fn edit(text: &[u8], changes: &[Change]) -> Vec<u8> {
+    let mut object = Object::read(text, 0);
+    for change in changes {
+        match change {
+            Change::Set(key, value) => object.set(key, value.clone()),
+            Change::Remove(key) => object.remove(key),
+        }
+    }
+    let mut edits = Vec::new();
+    object.into_edits(&mut edits);
+    apply(text, edits)
+}
+
+/// The line for an entry and its blobs; `None` when the text can be written as it is.
+#[must_use]
+pub fn prepare(text: &[u8]) -> Option<(Vec<u8>, Vec<Vec<u8>>)> {
+    let prepared = crate::persist::prepare(text)?;
+    Some((prepared.line, prepared.blobs.into_iter().map(|(_, bytes)| bytes).collect()))
+}
+
+/// What stands in a line for a blob.
+#[must_use]
+pub fn blob_reference(bytes: &[u8]) -> String {
+    BlobHash::of(bytes).reference()
 }

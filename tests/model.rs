@@ -47,20 +47,20 @@ fn sequences(place: Where, cases: u32, most: usize) {
 
 #[test]
 fn in_files() {
-    sequences(Where::Files, 1500, 40);
+    sequences(Where::Files, 250, 40);
 }
 
 #[test]
 fn in_a_memory_storage() {
-    sequences(Where::Memory, 200, 40);
+    sequences(Where::Memory, 120, 40);
 }
 
 #[test]
 fn in_a_file_storage() {
-    sequences(Where::FileStorage, 100, 40);
+    sequences(Where::FileStorage, 60, 40);
 }
 
 #[test]
 fn nowhere() {
-    sequences(Where::Nowhere, 100, 40);
+    sequences(Where::Nowhere, 60, 40);
 }

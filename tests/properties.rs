@@ -2,15 +2,14 @@
 //! lost. `serde_json` is asked for spans only; it refuses some of what a session may hold.
 #![allow(clippy::unwrap_used)]
 
-use leaflog::{EntryKind, Leaf, Role, SessionView, SkipReason, ViewOptions};
+#[path = "fuzz/bodies.rs"]
+mod bodies;
+
+use bodies::{Choices, HEADER, any_bytes, ask_everything, members, string};
+use leaflog::{EntryKind, Leaf, Role, SessionView, ViewOptions};
 use proptest::prelude::*;
-use serde::Deserialize as _;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-
-const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -20,196 +19,8 @@ fn read(bytes: impl Into<Vec<u8>>) -> SessionView {
     ViewOptions::new().read_bytes(bytes).unwrap()
 }
 
-/// Choices drawn from random bytes: the same bytes make the same choices, and fewer make less.
-struct Choices<'a>(&'a [u8]);
-
-impl Choices<'_> {
-    fn next(&mut self, below: usize) -> usize {
-        match self.0.split_first() {
-            Some((&byte, rest)) => {
-                self.0 = rest;
-                usize::from(byte) % below
-            }
-            None => 0,
-        }
-    }
-
-    fn of<'c>(&mut self, choices: &[&'c str]) -> &'c str {
-        choices[self.next(choices.len())]
-    }
-
-    fn blank(&mut self) -> &'static str {
-        self.of(&["", "", "", "", " ", "\t", "  \r"])
-    }
-
-    /// `text` as a JSON string, some of its characters escaped.
-    fn string(&mut self, text: &str) -> String {
-        let mut out = "\"".to_owned();
-        for c in text.chars() {
-            match (self.next(6), c) {
-                (0, _) => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| write!(out, "\\u{unit:04x}").unwrap()),
-                (1, '/') => out.push_str("\\/"),
-                (_, '"' | '\\') => out.extend(['\\', c]),
-                (_, '\n') => out.push_str("\\n"),
-                _ => out.push(c),
-            }
-        }
-        out + "\""
-    }
-
-    fn value(&mut self, depth: usize) -> String {
-        match self.next(if depth == 0 { 6 } else { 9 }) {
-            0 => self.of(&["null", "true", "false"]).to_owned(),
-            1 => self.of(&["0", "-0", "7", "1e2", "-1.5E-3", "1e400", "123456789012345678901234567890"]).to_owned(),
-            2 | 3 => {
-                let text = self.of(&[
-                    "",
-                    "a",
-                    "user",
-                    "assistant",
-                    "message",
-                    "x\"y\\z\n",
-                    "é漢🙂\u{2028}",
-                    "2026-02-16T10:20:30.000Z",
-                ]);
-                self.string(text)
-            }
-            4 => self.of(&["\"\\ud83d\"", "\"\\udc00\\ud83dx\"", "\"\\b\\f\\r\\t\""]).to_owned(),
-            5 => self.of(&["[]", "{}", "[ ]", "{ }"]).to_owned(),
-            6 => {
-                let items: Vec<String> = (0..self.next(4)).map(|_| self.value(depth - 1)).collect();
-                format!("[{}{}{}]", self.blank(), items.join(","), self.blank())
-            }
-            _ => {
-                let keys = ["role", "id", "type", "a", "usage", "content", "role", "r\"", "parentId"];
-                self.object(depth - 1, &keys)
-            }
-        }
-    }
-
-    fn object(&mut self, depth: usize, keys: &[&str]) -> String {
-        let members: Vec<String> = (0..self.next(6))
-            .map(|_| {
-                let key = self.of(keys);
-                let (key, value) = (self.string(key), self.value(depth));
-                format!("{}{key}{}:{}{value}{}", self.blank(), self.blank(), self.blank(), self.blank())
-            })
-            .collect();
-        format!("{{{}{}}}", self.blank(), members.join(","))
-    }
-
-    /// A line like those of a session.
-    fn line(&mut self) -> String {
-        const ID: [&str; 9] = ["00000001", "00000002", "00000003", "0000000a", "x", "y", "", "é\"", "later"];
-        let id = |choices: &mut Self| {
-            let id = choices.of(&ID);
-            choices.string(id)
-        };
-        let mut line = "{".to_owned();
-        let kind = self.of(&[
-            "message",
-            "message",
-            "message",
-            "compaction",
-            "label",
-            "branch_summary",
-            "custom_message",
-            "model_change",
-            "thinking_level_change",
-            "service_tier_change",
-            "custom",
-            "ttsr_injection",
-            "mcp_tool_selection",
-            "session_init",
-            "mode_change",
-            "context_change",
-            "made_up",
-            "session",
-            "title",
-        ]);
-        let kind = self.string(kind);
-        write!(line, "\"type\":{kind}").unwrap();
-        if self.next(8) > 0 {
-            write!(line, ",\"id\":{}", id(self)).unwrap();
-        }
-        if self.next(8) > 0 {
-            write!(line, ",\"parentId\":{}", if self.next(5) == 0 { "null".to_owned() } else { id(self) }).unwrap();
-        }
-        if self.next(4) > 0 {
-            let time = self.of(&["\"2026-02-16T10:20:30.000Z\"", "\"2026-02-16\"", "1e3", "\"soon\"", "null"]);
-            write!(line, ",\"timestamp\":{time}").unwrap();
-        }
-        for _ in 0..self.next(5) {
-            let member = match self.next(16) {
-                0 => format!("\"firstKeptEntryId\":{}", id(self)),
-                1 => format!("\"firstKeptEntryIndex\":{}", self.of(&["0", "1", "2", "5", "-1", "1.5", "1e9", "\"1\""])),
-                2 => format!("\"targetId\":{},\"label\":{}", id(self), self.of(&["\"l\"", "\"\"", "null", "7"])),
-                3 => format!("\"summary\":{}", self.of(&["\"sum\"", "\"\"", "null"])),
-                4 => format!("\"model\":{},\"role\":{}", self.value(0), self.value(0)),
-                5 => format!("\"injectedRules\":{},\"selectedToolNames\":[\"t\"],\"tools\":[1,\"t\"]", self.value(1)),
-                6 => format!(
-                    "\"mode\":\"m\",\"data\":{},\"contextName\":\"c\",\"tenant\":{}",
-                    self.value(1),
-                    self.value(0)
-                ),
-                7 => format!("\"content\":{},\"fromId\":\"root\",\"customType\":\"c\"", self.value(2)),
-                8 => "\"preserveData\":{\"openaiRemoteCompaction\":{\"provider\":\"p\",\"replacementHistory\":[1]}}"
-                    .to_owned(),
-                9 => format!("\"thinkingLevel\":{},\"serviceTier\":{}", self.value(0), self.value(0)),
-                _ => {
-                    let role = self.of(&["user", "assistant", "assistant", "toolResult", "hookMessage", "custom"]);
-                    let role = self.string(role);
-                    let payload = self.of(&[
-                        "",
-                        ",\"providerPayload\":{\"type\":\"openaiResponsesHistory\"}",
-                        ",\"providerPayload\":1",
-                    ]);
-                    let content = match self.next(4) {
-                        0 => self.value(2),
-                        1 => format!("[{{\"type\":\"image\",\"data\":\"blob:sha256:{}\"}}]", "0".repeat(64)),
-                        2 => "[{\"type\":\"thinking\",\"thinkingSignature\":\"s\"},{\"thinkingSignature\":1,\"type\":\"thinking\"}]".to_owned(),
-                        _ => "\"text\"".to_owned(),
-                    };
-                    let usage = self.of(&["null", "{}", "{\"input\":1,\"cost\":{\"total\":0.1}}", "7"]);
-                    format!(
-                        "\"message\":{{\"role\":{role},\"content\":{content},\"usage\":{usage}{payload},\"provider\":\"p\",\"model\":{}}}",
-                        self.value(0)
-                    )
-                }
-            };
-            write!(line, ",{member}").unwrap();
-        }
-        line + "}"
-    }
-
-    /// Some lines; now and then two values on one, a blank one, or one that is no entry.
-    fn lines(&mut self) -> String {
-        let mut text = String::new();
-        while !self.0.is_empty() {
-            match self.next(12) {
-                0 => {
-                    text.push_str(self.of(&["\n", "\r\n", " \n", "\0\0\n", "[1]\n", "oops\n", "{\"a\":1}\n", "7 8\n"]))
-                }
-                1 => text.push_str(&self.line()),
-                2 => text.push_str(&(self.line() + " tail\n")),
-                _ => text.push_str(&(self.line() + self.of(&["\n", "\n", "\r\n"]))),
-            }
-        }
-        text
-    }
-}
-
 fn choices(most: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..most)
-}
-
-/// The members of an object, the last of each name.
-fn members(text: &str) -> Option<BTreeMap<String, Box<RawValue>>> {
-    serde_json::from_str(text).ok()
-}
-
-fn string(members: &BTreeMap<String, Box<RawValue>>, key: &str) -> Option<String> {
-    serde_json::from_str(members.get(key)?.get()).ok()
 }
 
 proptest! {
@@ -269,59 +80,6 @@ fn lone(members: &BTreeMap<String, Box<RawValue>>, key: &str) -> Option<String> 
     })
 }
 
-/// What a line should give: the spans of its leading values and where they end.
-///
-/// By `serde_json`, with what differs by design: NUL bytes and a byte order mark are blanks
-/// between values (R48); a bare number or word must run to a blank, a bracket or a quote; bytes
-/// that are not UTF-8 may stand in strings (R45), which `IgnoredAny` does not look at.
-fn leading_values(line: &[u8]) -> (Vec<(usize, usize)>, usize) {
-    let mut spans = Vec::new();
-    let mut at = if line.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-    loop {
-        while line.get(at).is_some_and(|byte| b" \t\r\0".contains(byte)) {
-            at += 1;
-        }
-        let Some(first) = line.get(at) else { return (spans, line.len()) };
-        let rest = &line[at..];
-        let end = if b"{[\"".contains(first) {
-            let mut parser = serde_json::Deserializer::from_slice(rest);
-            parser.disable_recursion_limit();
-            let mut values = parser.into_iter::<IgnoredAny>();
-            values.next().and_then(Result::ok).map(|_| values.byte_offset())
-        } else {
-            let end = rest.iter().position(|byte| b" \t\r\0{[\"".contains(byte)).unwrap_or(rest.len());
-            serde_json::from_slice::<IgnoredAny>(&rest[..end]).ok().map(|_| end)
-        };
-        let Some(end) = end else { return (spans, at) };
-        spans.push((at, at + end));
-        at += end;
-    }
-}
-
-/// The `type` of a value, when it is an object with a string there.
-fn type_of(value: &[u8]) -> Option<String> {
-    // Escaped surrogates, which a Rust string cannot hold, are no part of a name that counts.
-    let mut text = String::from_utf8_lossy(value).into_owned().into_bytes();
-    let mut at = 0;
-    while at < text.len() {
-        if text[at] == b'\\' {
-            if text[at + 1] == b'u'
-                && text[at + 2].eq_ignore_ascii_case(&b'd')
-                && !(b'0'..=b'7').contains(&text[at + 3])
-            {
-                text[at + 2..at + 6].copy_from_slice(b"fffd");
-            }
-            at += 1;
-        }
-        at += 1;
-    }
-    let text = String::from_utf8(text).unwrap();
-    let mut parser = serde_json::Deserializer::from_str(&text);
-    parser.disable_recursion_limit();
-    let members = BTreeMap::<String, Box<RawValue>>::deserialize(&mut parser).ok()?;
-    string(&members, "type")
-}
-
 /// Changes some bytes: other ones in their place, more of them, fewer.
 fn mutate(line: &mut Vec<u8>, changes: &[(u16, u8, u8)]) {
     const SPECIAL: &[u8] = b"\"\\{}[]:,u0-.eE+tfn \t\r\0\x01\x1f\x7f\xff\xc3\xef/'a9d";
@@ -356,88 +114,8 @@ proptest! {
             _ => choices.line().into_bytes(),
         };
         mutate(&mut line, &changes);
-        let (spans, stop) = leading_values(&line);
-        let text = [HEADER.as_bytes(), &line, if whole { b"\n" } else { b"" }].concat();
-        let view = read(text);
-        let at = |offset: usize| (HEADER.len() + offset) as u64;
-        let mut entries = Vec::new();
-        let mut skipped = Vec::new();
-        for &(start, end) in &spans {
-            match type_of(&line[start..end]).as_deref() {
-                Some("session") => {}
-                Some(_) => entries.push((at(start), (end - start) as u64)),
-                None => skipped.push(SkipReason::NotAnEntry),
-            }
-        }
-        let rest = &line[stop..];
-        let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
-        let mut trailing = Vec::new();
-        if stop < line.len() {
-            match (spans.is_empty(), whole) {
-                (true, true) => skipped.push(SkipReason::Invalid),
-                (true, false) => skipped.push(SkipReason::Torn),
-                _ => trailing.push(rest.len() as u64),
-            }
-        }
-        let shown = String::from_utf8_lossy(&line);
-        prop_assert_eq!(view.entries().map(|entry| (entry.offset(), entry.len())).collect::<Vec<_>>(), entries, "{}", &shown);
-        let report = view.report().unwrap();
-        prop_assert_eq!(report.skipped_lines.iter().map(|line| line.reason).collect::<Vec<_>>(), skipped, "{}", &shown);
-        prop_assert_eq!(report.trailing_text.iter().map(|text| text.bytes).collect::<Vec<_>>(), trailing, "{}", &shown);
+        bodies::line(&line, whole);
     }
-}
-
-/// Asks a view everything there is, and checks what must hold of any.
-fn ask_everything(view: &SessionView) {
-    let is_json = |bytes: &[u8]| {
-        let mut parser = serde_json::Deserializer::from_slice(bytes);
-        parser.disable_recursion_limit();
-        IgnoredAny::deserialize(&mut parser).and_then(|_| parser.end()).is_ok()
-    };
-    let nodes: Vec<_> = view.entries().filter(|entry| entry.id().is_some() && !entry.is_superseded()).collect();
-    let mut offset = 0;
-    for entry in view.entries() {
-        assert!(entry.offset() >= offset);
-        offset = entry.offset() + entry.len();
-        for text in [entry.text().unwrap(), entry.loaded_text().unwrap()] {
-            assert!(is_json(text.json().bytes()), "{text:?}");
-            let _ = (text.body(), text.role(), text.time_ms(), text.timestamp());
-            assert_eq!(text.id(), entry.id());
-        }
-        assert!(entry.children().all(|child| child.parent() == Some(entry)));
-        assert_eq!(entry.children().count(), entry.children_by_time().len());
-        let _ = (entry.label(), entry.time_ms(), entry.role(), entry.kind(), format!("{entry:?}"));
-    }
-    assert!(offset <= view.len());
-    for node in &nodes {
-        let id = node.id().unwrap();
-        // An id with bytes that are not UTF-8 is not found by its replacement characters.
-        if id.contains('\u{fffd}') {
-            continue;
-        }
-        assert_eq!(view.entry(&id), Some(*node));
-        let path = view.branch(&id).unwrap();
-        assert_eq!(path.last(), Some(node));
-        assert!(path.windows(2).all(|pair| pair[1].parent() == Some(pair[0])));
-        let context = view.context(Leaf::Id(&id)).unwrap();
-        assert!(context.messages().all(|message| message.is_object() && is_json(message.bytes())));
-        assert!(is_json(context.to_json().as_bytes()), "{}", context.to_json());
-    }
-    // Every node once: below a root, and each leaf at an end.
-    let mut seen = 0;
-    let mut open = view.roots();
-    while let Some(entry) = open.pop() {
-        seen += 1;
-        open.extend(entry.children());
-    }
-    assert_eq!(seen, nodes.len());
-    assert_eq!(view.leaves().len(), nodes.iter().filter(|node| node.children().count() == 0).count());
-    assert_eq!(view.leaf().map(|leaf| leaf.position()), nodes.iter().map(|node| node.position()).max());
-    view.context(Leaf::Last).unwrap();
-    let report = view.report().unwrap();
-    assert_eq!(report.is_empty(), report.to_string().is_empty());
-    assert_eq!(report.entries_without_id.len(), view.entries().filter(|entry| entry.id().is_none()).count());
-    let _ = (view.title(), view.title_source(), view.usage(), view.labels().count(), view.header().json().to_string());
 }
 
 proptest! {
@@ -465,16 +143,23 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(8000))]
+    #![proptest_config(config(2500))]
 
     #[test]
-    fn any_bytes(mut bytes in choices(400), with_header in any::<bool>()) {
-        if with_header {
-            bytes.splice(0..0, HEADER.bytes());
-        }
-        if let Ok(view) = ViewOptions::new().read_bytes(bytes) {
-            ask_everything(&view);
-        }
+    fn bytes_of_any_kind(bytes in choices(400)) {
+        any_bytes(&bytes);
+    }
+
+    // R10, R45: the span rewriter against members that were taken apart.
+    #[test]
+    fn edits_agree_with_a_model(bytes in choices(200)) {
+        bodies::edits(&bytes);
+    }
+
+    // R33-R36: what a line may hold on disk, against a plain value.
+    #[test]
+    fn prepared_lines_agree_with_a_model(bytes in choices(200)) {
+        bodies::prepared(&bytes);
     }
 }
 

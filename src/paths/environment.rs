@@ -112,7 +112,8 @@ fn tty_device() -> Option<PathBuf> {
 #[cfg(all(unix, not(target_os = "linux")))]
 fn tty_device() -> Option<PathBuf> {
     let name = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok()?;
-    Some(PathBuf::from(std::os::unix::ffi::OsStringExt::from_vec(name.into_bytes())))
+    let name: OsString = std::os::unix::ffi::OsStringExt::from_vec(name.into_bytes());
+    Some(PathBuf::from(name))
 }
 
 #[cfg(not(unix))]

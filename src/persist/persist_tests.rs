@@ -3,6 +3,8 @@
 
 #[path = "crash_images_tests.rs"]
 mod crash_images;
+#[path = "model_tests.rs"]
+mod model;
 #[path = "places_tests.rs"]
 mod places;
 

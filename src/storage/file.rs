@@ -3,6 +3,7 @@
 use super::disk;
 use super::lock::{self, SessionLock};
 use super::session_storage::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode, fits};
+use super::temp;
 use crate::error::{Error, ErrorCode, Result};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -34,6 +35,7 @@ impl FileSessionStorage {
         let mut lock = SessionLock::new(path, Duration::from_secs(10));
         let held = lock.acquire(true)?;
         disk::unlink(path).map_err(|error| Error::io(error, "cannot delete the session", path))?;
+        temp::remove_leftover(path);
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(path));
         drop(held);
         let removed = match std::fs::symlink_metadata(&artifacts) {

@@ -5,6 +5,7 @@ pub(crate) mod disk;
 mod file;
 pub(crate) mod lock;
 mod memory;
+pub(crate) mod note;
 pub(crate) mod relocate;
 mod session_storage;
 mod source;

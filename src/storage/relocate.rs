@@ -1,6 +1,6 @@
 //! Moving sessions from one folder to another without touching what anybody else has there.
 
-use super::disk::{self, Op};
+use super::disk;
 use super::lock::{self, SessionLock};
 use super::{artifacts_dir, temp};
 use crate::error::Result;
@@ -78,7 +78,7 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
-        disk::step(Op::Rename)?;
+        disk::step(disk::Op::Rename)?;
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
             Ok(()) => return Ok(true),
             Err(Errno::EXIST) => return Ok(false),

@@ -221,12 +221,11 @@ impl Tree {
 
     /// The entry of an id as it is shown, where a lone surrogate is U+FFFD.
     pub(crate) fn find_shown(&self, id: &str) -> Option<u32> {
-        self.find(id.as_bytes()).or_else(|| {
-            let may_be = id.contains(char::REPLACEMENT_CHARACTER);
-            (0..self.count())
-                .rev()
-                .find(|&index| may_be && self.slot(index).is_node() && self.id(index).as_deref() == Some(id))
-        })
+        let exact = self.find(id.as_bytes());
+        if exact.is_some() || !id.contains(char::REPLACEMENT_CHARACTER) {
+            return exact;
+        }
+        (0..self.count()).rev().find(|&index| self.slot(index).is_node() && self.id(index).as_deref() == Some(id))
     }
 
     /// The id of an entry as it is compared: in WTF-8.

@@ -1,7 +1,6 @@
 //! The folders of projects, and the move to the other name.
 
 use crate::common::Home;
-use leaflog::SessionManager;
 use std::fs;
 use std::path::Path;
 
@@ -67,7 +66,7 @@ fn f6_the_move_to_the_other_name() {
     assert_eq!(names(&home.sessions()), ["-work-app"]);
     let file = "2026-02-16T10-00-00-000Z_00aa000000000001";
     assert_eq!(names(session.session_dir()), [file, &format!("{file}.jsonl")]);
-    let moved = SessionManager::open(session.session_dir().join(format!("{file}.jsonl"))).unwrap();
+    let moved = home.options().open(session.session_dir().join(format!("{file}.jsonl"))).unwrap();
     assert_eq!((moved.session_id(), moved.entries().len()), ("00aa000000000001", 1));
     assert_eq!(names(&session.session_dir().join(file)), ["0.bash.log"]);
 }

@@ -355,3 +355,33 @@ fn copies_of_copies() {
         2
     );
 }
+
+// R53d: the flush that comes before a copy may find that another process wrote the file anew; what
+// is copied is what is there then.
+#[test]
+fn copies_of_a_file_that_was_replaced() {
+    for branched in [false, true] {
+        let dir = Dir::new();
+        let mut m = dir.create();
+        let first = m.append_message(ASSISTANT).unwrap();
+        let mut other = dir.options().generator(sequence_b).open(file(&m)).unwrap();
+        let mine = m.append_message(USER).unwrap();
+        // The replacement has one entry more, before those that are known.
+        let text = text(&m);
+        let (header, rest) = text.split_once('\n').unwrap();
+        let odd = r#"{"type":"odd","id":"odd","parentId":null}"#;
+        let new = file(&m).with_extension("new");
+        std::fs::write(&new, format!("{header}\n{odd}\n{rest}")).unwrap();
+        std::fs::rename(&new, file(&m)).unwrap();
+        other.set_session_name("Name", TitleSource::User).unwrap();
+        if branched {
+            m.create_branched_session(&mine).unwrap();
+            assert_eq!(ids(&m), [&*first, &mine]);
+        } else {
+            m.fork().unwrap();
+            assert_eq!(ids(&m), ["odd", &first, &mine]);
+        }
+        assert_eq!(leaf(&m).as_deref(), Some(&*mine));
+        assert_eq!((m.title(), ids(&SessionView::open(file(&m)).unwrap())), (Some("Name"), ids(&m)));
+    }
+}

@@ -608,3 +608,18 @@ fn options_print() {
     let printed = format!("{options:?}");
     assert!(printed.contains("/nowhere") && printed.contains("lock_timeout: 10s"), "{printed}");
 }
+
+// R53g: going back to before a session started does not take away what it has on a storage since.
+#[test]
+fn restoring_what_had_not_started_keeps_what_is_stored() {
+    let dir = Dir::new();
+    let storage = leaflog::MemorySessionStorage::new();
+    let mut m = dir.options().storage(storage.clone()).create("/work/shop").unwrap();
+    let state = m.capture_state();
+    let first = m.append_message(ASSISTANT).unwrap();
+    m.restore_state(state);
+    let second = m.append_message(ASSISTANT).unwrap();
+    let text = leaflog::SessionStorage::read_text(&storage, m.session_file().unwrap()).unwrap();
+    let stored = leaflog::ViewOptions::new().read_bytes(text).unwrap();
+    assert_eq!(ids(&stored), [first, second]);
+}

@@ -327,3 +327,18 @@ fn lines_of_others_are_kept() {
     assert_eq!(m.leaf().unwrap().id().as_deref(), Some("00000003"));
     assert!(m.entry("other").is_some());
 }
+
+// Part C: the usage is that of the texts in force, whoever reads it.
+#[test]
+fn usage_follows_a_changed_text() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    let id = m.append_message(r#"{"role":"assistant","usage":{"input":7}}"#).unwrap();
+    m.append_message(r#"{"role":"assistant","usage":{"input":1}}"#).unwrap();
+    let changed = format!(
+        r#"{{"type":"message","id":"{id}","parentId":null,"message":{{"role":"assistant","usage":{{"input":5}}}}}}"#
+    );
+    m.rewrite_entries(&[(&id, &changed)]).unwrap();
+    assert_eq!(m.usage().input, 6.0);
+    assert_eq!(SessionView::open(file(&m)).unwrap().usage().input, 6.0);
+}
