@@ -22,13 +22,9 @@ export interface ContextPlan {
 	items: number[];
 }
 
-/** The messages of a plan's items. */
-export function messagesOf(
-	{ items }: ContextPlan,
-	message: (position: number) => AgentMessage,
-	other: (kind: number, position: number) => AgentMessage,
-): AgentMessage[] {
-	return items.map((item) => (item < KIND ? message(item) : other(Math.floor(item / KIND), item % KIND)));
+/** The position and, for what is no message itself, the kind of a plan's item. */
+export function itemOf(item: number): [position: number, kind: number] {
+	return [item % KIND, Math.floor(item / KIND)];
 }
 
 /** Builds the message of an entry that is none itself. */
@@ -124,7 +120,7 @@ export class Entries {
 	many(positions: number[]): SessionEntry[] {
 		this.#sync();
 		const missing = positions.filter((position) => this.#list[position] === undefined);
-		if (missing.length > 0) this.#make(Uint32Array.from(missing), 0);
+		if (missing.length > 0) this.#make(new Uint32Array(missing), 0);
 		return positions.map((position) => this.#list[position] as SessionEntry);
 	}
 
@@ -161,7 +157,7 @@ export class Entries {
 				if (position >= 0 && this.#list[position] === undefined) positions.push(position);
 			}
 		}
-		if (positions.length > 0) this.#make(Uint32Array.from(positions), 0);
+		if (positions.length > 0) this.#make(new Uint32Array(positions), 0);
 		this.#given.clear();
 		this.#appended.clear();
 	}
@@ -249,7 +245,7 @@ export class Entries {
 		positions: number[],
 		take: (position: number, value: Value) => void,
 	): void {
-		const asked = Uint32Array.from(positions);
+		const asked = new Uint32Array(positions);
 		for (let start = 0; start < positions.length; ) {
 			const group = JSON.parse(ask(this.#handle, asked, start)) as Value[];
 			for (const value of group) take(positions[start++] as number, value);
@@ -264,7 +260,7 @@ export class Entries {
 			for (let next = position + 1; positions.length < AHEAD && this.#untouched[next] === 1; next++) {
 				if (this.#messages[next] === undefined) positions.push(next);
 			}
-			const group = JSON.parse(native.messages(this.#handle, Uint32Array.from(positions), 0)) as AgentMessage[];
+			const group = JSON.parse(native.messages(this.#handle, new Uint32Array(positions), 0)) as AgentMessage[];
 			group.forEach((message, at) => {
 				this.#messages[positions[at] as number] = message;
 			});
@@ -298,26 +294,31 @@ export class Entries {
 	context(plan: ContextPlan, build: MessageBuilder): SessionContext {
 		this.#sync();
 		const [list, messages, untouched] = [this.#list, this.#messages, this.#untouched];
+		const { items, state } = plan;
 		const missing: number[] = [];
 		const others: number[] = [];
-		for (const item of plan.items) {
+		// Plain loops: this runs once for each message that is sent, often in code that is not hot yet.
+		for (let at = 0; at < items.length; at++) {
+			const item = items[at] as number;
 			if (item >= KIND) others.push(item % KIND);
 			else if (messages[item] === undefined && (list[item] === undefined || untouched[item] === 1)) missing.push(item);
 		}
-		this.#parse<AgentMessage>(native.messages, missing, (position, message) => {
-			messages[position] = message;
-		});
-		this.many(others);
-		plan.state.messages = messagesOf(
-			plan,
-			(position) => {
-				const entry = list[position];
-				const isPlain = entry !== undefined && untouched[position] !== 1;
-				return (isPlain ? (entry as SessionMessageEntry).message : messages[position]) as AgentMessage;
-			},
-			(kind, position) => build(kind, list[position] as SessionEntry),
-		);
-		return plan.state;
+		const asked = new Uint32Array(missing);
+		for (let start = 0; start < missing.length; ) {
+			const group = JSON.parse(native.messages(this.#handle, asked, start)) as AgentMessage[];
+			for (let at = 0; at < group.length; at++) messages[missing[start + at] as number] = group[at];
+			start += group.length;
+		}
+		if (others.length > 0) this.many(others);
+		const sent = state.messages;
+		for (let at = 0; at < items.length; at++) {
+			const item = items[at] as number;
+			const entry = list[item % KIND];
+			if (item >= KIND) sent.push(build(Math.floor(item / KIND), entry as SessionEntry));
+			else if (entry === undefined || untouched[item] === 1) sent.push(messages[item] as AgentMessage);
+			else sent.push((entry as SessionMessageEntry).message);
+		}
+		return state;
 	}
 
 	/** The entries whose message is an object here already. */
@@ -353,7 +354,7 @@ export class Entries {
 			positions.push(position);
 			texts.push(text);
 		}
-		if (positions.length > 0) native.replaceTexts(this.#handle, Uint32Array.from(positions), texts);
+		if (positions.length > 0) native.replaceTexts(this.#handle, new Uint32Array(positions), texts);
 	}
 
 	/** The positions of objects that may have been changed. */
@@ -367,7 +368,7 @@ export class Entries {
 			(isLight ? untouched : suspects).push(position);
 		}
 		if (untouched.length === 0) return suspects;
-		const fields = JSON.parse(native.light(this.#handle, Uint32Array.from(untouched), 0)) as unknown[];
+		const fields = JSON.parse(native.light(this.#handle, new Uint32Array(untouched), 0)) as unknown[];
 		untouched.forEach((position, at) => {
 			const entry = this.#list[position] as SessionEntry;
 			const [id, parentId, timestamp] = fields.slice(at * 3, at * 3 + 3);

@@ -1,4 +1,4 @@
-import { type ContextPlan, messagesOf } from "./entries";
+import { type ContextPlan, itemOf } from "./entries";
 import { buildMessage } from "./messages";
 import { native } from "./native";
 import { contentOf, type SessionStorage } from "./storage";
@@ -78,13 +78,13 @@ export function buildSessionContext(
 	lines.unshift(JSON.stringify({ ...NO_HEADER, version: CURRENT_SESSION_VERSION }));
 	const last = entries.at(-1)?.id;
 	const plan = native.planContext(lines.join("\n"), leafOf(leafId, usable) ?? last, leafId === null);
-	const parsed = JSON.parse(plan) as ContextPlan;
-	parsed.state.messages = messagesOf(
-		parsed,
-		(position) => (usable[position] as SessionMessageEntry).message,
-		(kind, position) => buildMessage(kind, usable[position] as SessionEntry),
-	);
-	return parsed.state;
+	const { state, items } = JSON.parse(plan) as ContextPlan;
+	state.messages = items.map((item) => {
+		const [position, kind] = itemOf(item);
+		const entry = usable[position] as SessionEntry;
+		return kind === 0 ? (entry as SessionMessageEntry).message : buildMessage(kind, entry);
+	});
+	return state;
 }
 
 function leafOf(leafId: string | null | undefined, entries: SessionEntry[]): string | undefined {
