@@ -1,6 +1,8 @@
 //! Entries by position, the plan of a context, and texts that take another's place: what callers that
 //! keep objects of their own need.
 
+#![allow(clippy::unwrap_used)]
+
 use leaflog::{ContextItem, ErrorCode, Leaf, ManagerOptions, SessionManager, SessionView, ViewOptions};
 use leaflog::{format_time, is_image_data_url, parse_session_entries};
 
