@@ -10,7 +10,7 @@
 CARGO ?= cargo
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
-.PHONY: demo test lint doc bench header test-c install
+.PHONY: demo test lint doc bench header test-c install npm
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
@@ -22,6 +22,13 @@ test: lint test-c
 	$(CARGO) bench --locked --bench core --bench write --bench discovery -- --test
 	$(CARGO) build --release --locked --bin leaflog
 	sh tests/external/run.sh target/release/leaflog $(EXAMPLE)
+	$(MAKE) npm
+
+# The npm package: addon, facade, lints, its suite under Node and Bun.
+npm:
+	@if npm --version >/dev/null 2>&1; then cd npm/leaflog && \
+	npm ci --no-audit --no-fund --loglevel=error && npm run --silent build && npm run --silent lint && npm test --silent; \
+	else echo "skipped: the npm package (no npm: install Node 20 or later)"; fi
 
 lint: doc
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then $(CARGO) fmt --all --check; \

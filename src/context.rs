@@ -166,20 +166,54 @@ fn push_key(out: &mut Vec<u8>, key: &str) {
     out.extend_from_slice(b"\":");
 }
 
+/// The state along one path of a session, and which entries give the messages: for callers that
+/// have the entries themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContextPlan {
+    /// The state; its messages are left out.
+    pub state: SessionContext,
+    /// What gives the messages, in the order they are sent.
+    pub items: Vec<ContextItem>,
+}
+
+/// What gives one message of a context: an entry, by its position in the session (R26, R27).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextItem {
+    /// The message of a `message` entry, as it is.
+    Message(usize),
+    /// A `custom_message` entry.
+    Custom(usize),
+    /// A `branch_summary` entry.
+    BranchSummary(usize),
+    /// A `compaction` entry.
+    Compaction(usize),
+    /// A `compaction` entry with a history that a provider compacted itself.
+    RemoteCompaction(usize),
+}
+
 /// Builds the context of the path from the root to `leaf`.
 pub(crate) fn build(tree: &Tree, leaf: u32, texts: &mut impl Texts) -> Result<SessionContext> {
-    let path = tree.path(leaf);
-    let mut context = SessionContext::default();
-    state(tree, &path, texts, &mut context)?;
-    match path.iter().rposition(|&index| tree.slot(index).kind == EntryKind::Compaction) {
-        None => messages(tree, &path, texts, &mut context)?,
-        Some(at) => {
-            let kept = compaction(tree, &path[..at], texts, path[at], &mut context)?;
-            messages(tree, &path[kept..at], texts, &mut context)?;
-            messages(tree, &path[at + 1..], texts, &mut context)?;
-        }
+    let ContextPlan { state: mut context, items } = plan(tree, leaf, texts)?;
+    for item in items {
+        message(item, texts, &mut context)?;
     }
     Ok(context)
+}
+
+/// What the context of the path from the root to `leaf` is made of.
+pub(crate) fn plan(tree: &Tree, leaf: u32, texts: &mut impl Texts) -> Result<ContextPlan> {
+    let path = tree.path(leaf);
+    let mut plan = ContextPlan::default();
+    state(tree, &path, texts, &mut plan.state)?;
+    match path.iter().rposition(|&index| tree.slot(index).kind == EntryKind::Compaction) {
+        None => messages(tree, &path, texts, &mut plan.items)?,
+        Some(at) => {
+            let kept = compaction(tree, &path[..at], texts, path[at], &mut plan.items)?;
+            messages(tree, &path[kept..at], texts, &mut plan.items)?;
+            messages(tree, &path[at + 1..], texts, &mut plan.items)?;
+        }
+    }
+    Ok(plan)
 }
 
 /// The state along the path (R25). Assistant messages are many and only name the default model:
@@ -291,34 +325,22 @@ fn assistant_model(tree: &Tree, index: u32, texts: &mut impl Texts) -> Result<Op
     Ok(part("provider").zip(part("model")).map(|(provider, model)| format!("{provider}/{model}")))
 }
 
-/// The message that stands for what was compacted (R27). Gives the place in `before`, the path up
-/// to the compaction, of the first entry that is kept; its length when none is.
+/// What was compacted (R27). Gives the place in `before`, the path up to the compaction, of the
+/// first entry that is kept; its length when none is.
 fn compaction(
     tree: &Tree,
     before: &[u32],
     texts: &mut impl Texts,
     index: u32,
-    context: &mut SessionContext,
+    items: &mut Vec<ContextItem>,
 ) -> Result<usize> {
     let text = texts.loaded(index)?;
     let entry = Json::new(&text);
-    let remote = remote_history(entry);
-    context.add_message(|out| {
-        out.extend_from_slice(b"{\"role\":\"compactionSummary\"");
-        copy(out, entry, &["summary", "shortSummary", "tokensBefore"]);
-        if let Some((provider, items)) = remote {
-            push_key(out, "providerPayload");
-            out.extend_from_slice(b"{\"type\":\"openaiResponsesHistory\",\"provider\":");
-            out.extend_from_slice(provider.bytes());
-            out.extend_from_slice(b",\"items\":");
-            out.extend_from_slice(items.bytes());
-            out.push(b'}');
-        }
-        timestamp(out, entry);
-    });
-    if remote.is_some() {
+    if remote_history(entry).is_some() {
+        items.push(ContextItem::RemoteCompaction(index as usize));
         return Ok(before.len());
     }
+    items.push(ContextItem::Compaction(index as usize));
     let kept = entry.get_str("firstKeptEntryId").and_then(|id| tree.find_shown(&id));
     Ok(before.iter().position(|&index| Some(index) == kept).unwrap_or(before.len()))
 }
@@ -331,38 +353,64 @@ fn remote_history(compaction: Json<'_>) -> Option<(Json<'_>, Json<'_>)> {
     Some((provider, items))
 }
 
-/// The messages of entries on the path (R26).
-fn messages(tree: &Tree, path: &[u32], texts: &mut impl Texts, context: &mut SessionContext) -> Result<()> {
+/// The entries on the path that give messages (R26).
+fn messages(tree: &Tree, path: &[u32], texts: &mut impl Texts, items: &mut Vec<ContextItem>) -> Result<()> {
     for &index in path {
-        let kind = tree.slot(index).kind;
-        if !matches!(kind, EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary) {
-            continue;
-        }
-        let text = texts.loaded(index)?;
-        let entry = Json::new(&text);
-        match kind {
+        let slot = tree.slot(index);
+        let position = index as usize;
+        let item = match slot.kind {
+            EntryKind::Message if slot.is_usual() => Some(ContextItem::Message(position)),
             EntryKind::Message => {
-                if let Some(message) = entry.get("message").filter(|message| message.is_object()) {
-                    context.add_message(|out| out.extend_from_slice(message.bytes()));
-                }
+                let text = texts.stored(index)?;
+                let is_object = Json::new(&text).get("message").is_some_and(Json::is_object);
+                is_object.then_some(ContextItem::Message(position))
             }
-            EntryKind::CustomMessage => context.add_message(|out| {
-                out.extend_from_slice(b"{\"role\":\"custom\"");
-                copy(out, entry, &["customType", "content", "display", "details", "attribution"]);
-                timestamp(out, entry);
-            }),
-            _ => {
+            EntryKind::CustomMessage => Some(ContextItem::Custom(position)),
+            EntryKind::BranchSummary => {
                 // An empty summary says nothing, and neither does one of another type.
-                if entry.get_str("summary").is_some_and(|summary| !summary.is_empty()) {
-                    context.add_message(|out| {
-                        out.extend_from_slice(b"{\"role\":\"branchSummary\"");
-                        copy(out, entry, &["summary", "fromId"]);
-                        timestamp(out, entry);
-                    });
-                }
+                let text = texts.stored(index)?;
+                let says = Json::new(&text).get_str("summary").is_some_and(|summary| !summary.is_empty());
+                says.then_some(ContextItem::BranchSummary(position))
             }
-        }
+            _ => None,
+        };
+        items.extend(item);
     }
+    Ok(())
+}
+
+/// Writes one message.
+#[allow(clippy::cast_possible_truncation, reason = "positions are those of a tree")]
+fn message(item: ContextItem, texts: &mut impl Texts, context: &mut SessionContext) -> Result<()> {
+    use ContextItem::{BranchSummary, Compaction, Custom, Message, RemoteCompaction};
+    let (Message(at) | Custom(at) | BranchSummary(at) | Compaction(at) | RemoteCompaction(at)) = item;
+    let text = texts.loaded(at as u32)?;
+    let entry = Json::new(&text);
+    let (role, keys): (&str, &[&str]) = match item {
+        Message(_) => {
+            if let Some(message) = entry.get("message") {
+                context.add_message(|out| out.extend_from_slice(message.bytes()));
+            }
+            return Ok(());
+        }
+        Custom(_) => ("custom", &["customType", "content", "display", "details", "attribution"]),
+        BranchSummary(_) => ("branchSummary", &["summary", "fromId"]),
+        Compaction(_) | RemoteCompaction(_) => ("compactionSummary", &["summary", "shortSummary", "tokensBefore"]),
+    };
+    context.add_message(|out| {
+        out.extend_from_slice(b"{\"role\":");
+        push_string(out, role);
+        copy(out, entry, keys);
+        if let (RemoteCompaction(_), Some((provider, items))) = (item, remote_history(entry)) {
+            push_key(out, "providerPayload");
+            out.extend_from_slice(b"{\"type\":\"openaiResponsesHistory\",\"provider\":");
+            out.extend_from_slice(provider.bytes());
+            out.extend_from_slice(b",\"items\":");
+            out.extend_from_slice(items.bytes());
+            out.push(b'}');
+        }
+        timestamp(out, entry);
+    });
     Ok(())
 }
 

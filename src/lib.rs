@@ -73,8 +73,9 @@ mod view;
 pub mod internals;
 
 pub use blob::{Blob, BlobHash, BlobStore};
-pub use context::SessionContext;
+pub use context::{ContextItem, ContextPlan, SessionContext};
 pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
+pub use entry::time::format as format_time;
 pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
 pub use error::{Error, ErrorCode, Result};
 #[cfg(feature = "history")]
@@ -85,13 +86,14 @@ pub use manager::{
     PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
 };
 pub use paths::{AgentDirs, DirNaming, Environment, session_roots};
+pub use persist::is_image_data_url;
 pub use report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
 };
 pub use storage::{
     FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, StorageStat, WriterMode,
 };
-pub use view::{EntryRef, Leaf, SessionView, ViewOptions};
+pub use view::{EntryReader, EntryRef, Leaf, SessionView, ViewOptions, parse_session_entries};
 
 /// The samples of the README are compiled and run too.
 #[cfg(doctest)]

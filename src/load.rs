@@ -527,6 +527,10 @@ impl LineReader<'_> {
             slot.mark_blob_reference();
         }
         if kind == EntryKind::Message {
+            let start = (offset - self.offset) as usize;
+            if facts.is_usual_message(self.bytes, start + len as usize) {
+                slot.mark_usual();
+            }
             if facts.message.has_provider_payload {
                 slot.mark_provider_payload();
             }

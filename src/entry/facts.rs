@@ -1,6 +1,7 @@
 //! The facts the index wants of a value, picked up while the line is scanned.
 
 use super::kind::Role;
+use super::time;
 use super::usage::{self, Usage};
 use crate::json::cursor::Strings;
 use crate::json::{Cursor, decode, decode_wtf8};
@@ -54,6 +55,10 @@ pub(crate) struct Facts {
     pub(crate) target: Field,
     pub(crate) label: Field,
     pub(crate) message: MessageFacts,
+    /// Where the value of `message` stands.
+    message_at: (usize, usize),
+    /// Members of the object, duplicates too.
+    members: usize,
     /// Some string in it looks like a blob reference.
     pub(crate) blob_reference: bool,
 }
@@ -92,6 +97,7 @@ impl Facts {
         let facts = self;
         cursor.watch(BLOB_PREFIX);
         let end = cursor.object(at, |cursor, key, at| {
+            facts.members += 1;
             let field = match &*cursor.name(key) {
                 b"type" => &mut facts.type_name,
                 b"id" => &mut facts.id,
@@ -99,13 +105,50 @@ impl Facts {
                 b"timestamp" => &mut facts.timestamp,
                 b"targetId" => &mut facts.target,
                 b"label" => &mut facts.label,
-                b"message" => return facts.message.read(cursor, at),
+                b"message" => {
+                    let end = facts.message.read(cursor, at)?;
+                    facts.message_at = (at, end);
+                    return Some(end);
+                }
                 _ => return cursor.value(at),
             };
             take(cursor, at, field)
         })?;
         facts.blob_reference = cursor.marked;
         Some(end)
+    }
+
+    /// The object that ends at `end` has the members of a message entry, in the usual order and
+    /// spelling: everything but the message can be made from the index again.
+    pub(crate) fn is_usual_message(&self, bytes: &[u8], end: usize) -> bool {
+        const KEY: &[u8] = b"\"message\":";
+        let plain = |field: Field| {
+            let Field::Text { start, end } = field else { return None };
+            let raw = &bytes[start..end];
+            raw.iter().all(|byte| byte.is_ascii() && *byte != b'\\').then_some((start, raw))
+        };
+        let (at, to) = self.message_at;
+        if self.members != 5 || to + 1 != end || !bytes[..at].ends_with(KEY) || bytes[at] != b'{' {
+            return false;
+        }
+        let parent = match self.parent {
+            Field::Other { start, end } if &bytes[start..end] == b"null" => start,
+            parent => match plain(parent) {
+                Some((start, raw)) if !raw.is_empty() => start,
+                _ => return false,
+            },
+        };
+        let (Some((type_at, name)), Some((id_at, _)), Some((time_at, time))) =
+            (plain(self.type_name), plain(self.id), plain(self.timestamp))
+        else {
+            return false;
+        };
+        name == b"message"
+            && type_at < id_at
+            && id_at < parent
+            && parent < time_at
+            && time_at < at
+            && time::is_usual(time)
     }
 }
 

@@ -9,8 +9,14 @@ pub(crate) fn parse(text: &[u8]) -> Option<i64> {
     usual(text).or_else(|| other(std::str::from_utf8(text).ok()?))
 }
 
-/// The text of a moment, as agents write it.
-pub(crate) fn format(ms: i64) -> String {
+/// The text is a moment in the form that [`format()`] gives.
+pub(crate) fn is_usual(text: &[u8]) -> bool {
+    usual(text).is_some()
+}
+
+/// The text of a moment, in milliseconds since 1970, as agents write it: ISO 8601, UTC.
+#[must_use]
+pub fn format(ms: i64) -> String {
     let days = ms.div_euclid(86_400_000);
     let (year, month, day) = civil(days);
     if !(0..=9999).contains(&year) {

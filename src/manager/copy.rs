@@ -158,10 +158,7 @@ impl SessionManager {
                         file.write_copy(&self.view, header, lines)?;
                         file.open(false, 0)
                     }
-                    Backend::Storage(stored) => {
-                        stored.write_copy(&self.view, header, lines)?;
-                        stored.open("")
-                    }
+                    Backend::Storage(stored) => Ok(Some(stored.write_copy(&self.view, header, lines)?)),
                 };
                 let view = view.inspect_err(|_| {
                     // A copy that nobody goes on in is not wanted.

@@ -126,10 +126,7 @@ impl SessionManager {
         if new_cwd == self.cwd {
             return Ok(());
         }
-        let dirs = &self.options.dirs;
-        let in_default_dir = dirs.is_session_dir_of(&self.session_dir, &self.cwd);
-        let root = self.session_dir.parent().filter(|_| in_default_dir).map_or_else(|| dirs.sessions(), Path::to_owned);
-        let new_dir = root.join(dirs.session_dir_name(&new_cwd));
+        let new_dir = self.dir_after_move(&new_cwd);
         if self.is_persisted() {
             self.ensure_dir(&new_dir)?;
         }
@@ -150,6 +147,15 @@ impl SessionManager {
             artifacts.put_back()?;
         }
         result
+    }
+
+    /// The folder that [`SessionManager::move_to`] would move the session to.
+    #[must_use]
+    pub fn dir_after_move(&self, new_cwd: impl AsRef<Path>) -> PathBuf {
+        let dirs = &self.options.dirs;
+        let in_default_dir = dirs.is_session_dir_of(&self.session_dir, &self.cwd);
+        let root = self.session_dir.parent().filter(|_| in_default_dir).map_or_else(|| dirs.sessions(), Path::to_owned);
+        root.join(dirs.session_dir_name(&paths::absolute(new_cwd.as_ref())))
     }
 
     /// Writes the session at its new place, with its new header, then removes the old file. So it

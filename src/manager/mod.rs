@@ -190,6 +190,12 @@ impl SessionManager {
         self.options.blobs()
     }
 
+    /// The session has started: its file is written at once from now on (R29).
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.started
+    }
+
     /// The session is kept somewhere (R28).
     #[must_use]
     pub fn is_persisted(&self) -> bool {
@@ -286,7 +292,8 @@ impl SessionManager {
         self.latch(result)
     }
 
-    /// Flushes and closes the file. The next append opens it again (R30).
+    /// Flushes and closes the file. The next append opens it again (R30). It stays open for reading:
+    /// somebody may remove or replace it, and its entries are in it.
     ///
     /// # Errors
     /// The first error there was; the file is closed in any case.
@@ -294,6 +301,13 @@ impl SessionManager {
         let flushed = self.flush();
         let closed = self.backend.close();
         flushed.and(self.latch(closed))
+    }
+
+    /// Closes the file for reading too, until an entry is read from it again: for a manager that is
+    /// done with, but cannot be dropped yet. An entry of a file that was removed or replaced
+    /// meanwhile is then an error of code [`FileChanged`](ErrorCode::FileChanged) or `NOT_FOUND`.
+    pub fn release(&mut self) {
+        self.view.source().release();
     }
 
     /// Writes the session even though it has not started. After a failure, the way to try again:
@@ -319,9 +333,24 @@ impl SessionManager {
     /// changed then; the failure in force; an error of writing.
     pub fn rewrite_entries(&mut self, changes: &[(&str, &str)]) -> Result<()> {
         self.check_latch()?;
+        let changes = changes.iter().map(|(id, text)| Ok((self.index_of(id)? as usize, *text)));
+        let changes = changes.collect::<Result<Vec<_>>>()?;
+        self.replace_texts(&changes)?;
+        self.started = self.is_persisted();
+        self.write(Backend::rewrite)
+    }
+
+    /// Gives entries other texts, each a position and the whole entry as JSON. The next time the
+    /// file is written anew, whatever for, they are in it; nothing is written now.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a position or a text that is not that entry's, and nothing is changed
+    /// then.
+    pub fn replace_texts(&mut self, changes: &[(usize, &str)]) -> Result<()> {
         let mut texts = Vec::with_capacity(changes.len());
-        for (id, text) in changes {
-            let index = self.index_of(id)?;
+        for (position, text) in changes {
+            let index = u32::try_from(*position).ok().filter(|&index| index < self.view.tree().count());
+            let index = index.ok_or_else(|| Error::new(ErrorCode::InvalidArgument, "no entry stands there"))?;
             let text = append::object(text)?.into_owned();
             self.view.check_replacement(index, &text)?;
             texts.push((index, text));
@@ -336,8 +365,13 @@ impl SessionManager {
         if recount {
             self.view.recount_usage()?;
         }
-        self.started = self.is_persisted();
-        self.write(Backend::rewrite)
+        Ok(())
+    }
+
+    /// Keeps a failure in force that a storage of the caller's own reported late, as if writing had
+    /// failed here (R32).
+    pub fn report_failure(&mut self, error: Error) {
+        let _: Result<()> = self.latch(Err(error));
     }
 
     /// Writes through the backend and keeps a failure in force.

@@ -254,6 +254,7 @@ impl SessionFile {
     /// Closes the file; the next write opens it again.
     pub(crate) fn close(&mut self) {
         self.inner.file = None;
+        self.lock.close();
     }
 }
 

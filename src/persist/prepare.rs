@@ -348,8 +348,9 @@ impl Preparer {
     }
 }
 
-/// A `data:` URL of an image in base64.
-fn is_image_data_url(text: &str) -> bool {
+/// The text is a `data:` URL of an image in base64: what is never cut (R52).
+#[must_use]
+pub fn is_image_data_url(text: &str) -> bool {
     text.starts_with("data:image/") && text.contains(";base64,")
 }
 

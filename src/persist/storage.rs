@@ -199,8 +199,13 @@ impl StoredSession {
         writer.close()
     }
 
-    /// Writes a copy of a session; nothing may be at the path.
-    pub(crate) fn write_copy(&mut self, source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<()> {
+    /// Writes a copy of a session, and gives it; nothing may be at the path.
+    pub(crate) fn write_copy(
+        &mut self,
+        source: &SessionView,
+        header: &[u8],
+        lines: &[CopyLine],
+    ) -> Result<SessionView> {
         if self.exists() {
             let message = "cannot write the session: the file exists";
             return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.path));
@@ -208,9 +213,15 @@ impl StoredSession {
         let mut sink = TextSink { blobs: &self.blobs, bytes: Vec::new() };
         copy(source, header, lines, &mut sink)?;
         let temp = temp::path_for(&self.path);
-        self.write_lines(&temp, &sink.bytes).and_then(|()| self.storage.rename(&temp, &self.path)).inspect_err(|_| {
-            let _: Result<()> = self.storage.unlink(&temp);
-        })
+        self.write_lines(&temp, &sink.bytes).and_then(|()| self.storage.rename(&temp, &self.path)).inspect_err(
+            |_| {
+                let _: Result<()> = self.storage.unlink(&temp);
+            },
+        )?;
+        // What was written is known: a storage need not give it back at once.
+        let view = ViewOptions::new().blobs(self.blobs.dir()).read(Source::Bytes(sink.bytes), Some(&self.path))?;
+        (self.ends_line, self.is_new) = (true, false);
+        Ok(view)
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {

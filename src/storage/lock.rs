@@ -32,6 +32,11 @@ impl SessionLock {
         Self { path: path_for(session), file: None, timeout }
     }
 
+    /// Closes the lock file; the next call opens it again.
+    pub(crate) fn close(&mut self) {
+        self.file = None;
+    }
+
     /// Takes the lock, waiting for it at most the timeout.
     ///
     /// On a file system without locks there is nothing to take, and programs that write at the

@@ -2,6 +2,7 @@
 
 use super::disk::{self, Identity};
 use crate::error::{Error, ErrorCode, Result};
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,8 +13,30 @@ use std::sync::Arc;
 /// by a rename stays readable; one that grows is read up to the length it had.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    File { file: Arc<File>, path: PathBuf, len: u64 },
+    File { file: Arc<ReadFile>, path: PathBuf, len: u64 },
     Bytes(Vec<u8>),
+}
+
+/// A file that is read: closed between [`Source::release`] and the next read.
+#[derive(Debug)]
+pub(crate) struct ReadFile {
+    open: Mutex<Option<Arc<File>>>,
+    inode: u64,
+}
+
+impl ReadFile {
+    fn get(&self, path: &Path) -> Result<Arc<File>> {
+        let mut open = self.open.lock();
+        if let Some(file) = &*open {
+            return Ok(Arc::clone(file));
+        }
+        let failed = |error| Error::io(error, "cannot open the session", path);
+        let file = File::open(path).map_err(failed)?;
+        if disk::identity_of(&file).map_err(failed)?.inode != self.inode {
+            return Err(Error::new(ErrorCode::FileChanged, "the file was replaced after it was closed").at(path));
+        }
+        Ok(Arc::clone(open.insert(Arc::new(file))))
+    }
 }
 
 impl Source {
@@ -29,20 +52,36 @@ impl Source {
         let mut file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_file() {
-            return Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len: metadata.len() });
+            return Self::of_file(file, path);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| Error::io(error, "cannot read the session", path))?;
         Ok(Self::Bytes(bytes))
     }
 
+    /// The plain file that was opened at `path`.
+    pub(crate) fn of_file(file: File, path: &Path) -> Result<Self> {
+        let Identity { inode, len } =
+            disk::identity_of(&file).map_err(|error| Error::io(error, "cannot open the session", path))?;
+        let file = ReadFile { open: Mutex::new(Some(Arc::new(file))), inode };
+        Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len })
+    }
+
     /// What tells the file from another; for bytes their length.
     pub(crate) fn identity(&self) -> Result<Identity> {
         match self {
-            Self::File { file, path, len } => disk::identity_of(file)
-                .map(|identity| Identity { len: *len, ..identity })
-                .map_err(|error| Error::io(error, "cannot look at the session", path)),
+            Self::File { file, len, .. } => Ok(Identity { inode: file.inode, len: *len }),
             Self::Bytes(bytes) => Ok(Identity { inode: 0, len: bytes.len() as u64 }),
+        }
+    }
+
+    /// Closes the file; the next read opens it again. A file that a copy of this source reads too
+    /// stays open: it may not be at its path any more.
+    pub(crate) fn release(&self) {
+        if let Self::File { file, .. } = self
+            && Arc::strong_count(file) == 1
+        {
+            *file.open.lock() = None;
         }
     }
 
@@ -78,7 +117,7 @@ impl Source {
     /// Fills `buf` with the bytes from `offset` on.
     pub(crate) fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         match self {
-            Self::File { file, path, .. } => read_exact_at(file, buf, offset).map_err(|error| {
+            Self::File { file, path, .. } => read_exact_at(&*file.get(path)?, buf, offset).map_err(|error| {
                 if error.kind() == io::ErrorKind::UnexpectedEof {
                     Error::new(ErrorCode::FileChanged, "the file was cut short while it was open").at(path)
                 } else {
@@ -138,6 +177,16 @@ impl<'s> Window<'s> {
 
     pub(crate) fn new(source: &'s Source) -> Self {
         Self { source, buf: Vec::new(), offset: 0, read_ahead: 4 << 10 }
+    }
+
+    /// Reads `bytes` from `offset` on at once, because spans in them will be asked for.
+    pub(crate) fn prefetch(&mut self, offset: u64, bytes: usize) -> Result<()> {
+        if matches!(self.source, Source::Bytes(_)) {
+            return Ok(());
+        }
+        self.offset = offset;
+        let want = (bytes as u64).min(self.source.len().saturating_sub(offset));
+        self.fill(want as usize).inspect_err(|_| self.buf.clear())
     }
 
     /// The `len` bytes from `offset` on.

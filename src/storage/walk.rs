@@ -8,7 +8,6 @@ use std::ffi::OsStr;
 use std::fs::{DirEntry, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 /// A file that may be a session.
@@ -103,7 +102,7 @@ pub(crate) fn open_plain(path: &Path) -> Result<Source> {
     if !metadata.is_file() {
         return Err(not_plain(path));
     }
-    Ok(Source::File { file: Arc::new(file), path: path.to_owned(), len: metadata.len() })
+    Source::of_file(file, path)
 }
 
 fn not_plain(path: &Path) -> Error {

@@ -53,6 +53,8 @@ const OWN: u8 = 16;
 const AS_LOADED: u8 = 32;
 /// Its text is known to be written as it is.
 const PLAIN: u8 = 64;
+/// It is a message whose text, but for the message, can be made from the index again.
+const USUAL: u8 = 128;
 
 /// Set in an offset that is a place in memory, not in the file.
 const IN_MEMORY: u64 = 1 << 63;
@@ -152,7 +154,7 @@ impl Slot {
 
     /// Takes over what the text of the same entry says now.
     pub(crate) fn take_text(&mut self, other: &Self) {
-        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD | PLAIN;
+        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD | PLAIN | USUAL;
         (self.kind, self.role, self.time, self.len) = (other.kind, other.role, other.time, other.len);
         self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
     }
@@ -187,6 +189,14 @@ impl Slot {
 
     pub(crate) fn mark_provider_payload(&mut self) {
         self.flag(PROVIDER_PAYLOAD);
+    }
+
+    pub(crate) fn is_usual(&self) -> bool {
+        self.flags & USUAL != 0
+    }
+
+    pub(crate) fn mark_usual(&mut self) {
+        self.flag(USUAL);
     }
 
     pub(crate) fn is_in_cycle(&self) -> bool {

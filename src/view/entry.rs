@@ -4,7 +4,7 @@ use super::SessionView;
 use crate::context::Texts as _;
 use crate::entry::{EntryKind, EntryText, Role};
 use crate::error::Result;
-use crate::tree::Slot;
+use crate::tree::{Parent, Slot};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -30,6 +30,24 @@ impl<'v> EntryRef<'v> {
     #[must_use]
     pub fn id(self) -> Option<Cow<'v, str>> {
         self.view.tree.id(self.index)
+    }
+
+    /// The id of the parent as the entry names it; `None` for a root.
+    #[must_use]
+    pub fn parent_id(self) -> Option<Cow<'v, str>> {
+        match self.slot().parent() {
+            Parent::Root => None,
+            Parent::Entry(parent) => self.view.tree.id(parent),
+            Parent::Id(id) => Some(self.view.tree.id_text(id)),
+        }
+    }
+
+    /// A message whose text is `{"type":"message","id":…,"parentId":…,"timestamp":…,"message":{…}}`
+    /// with a timestamp as this library writes it: all but the message can be made from
+    /// [`EntryRef::id`], [`EntryRef::parent_id`] and [`EntryRef::time_ms`] again.
+    #[must_use]
+    pub fn is_usual_message(self) -> bool {
+        self.slot().is_usual()
     }
 
     /// The type.
@@ -79,6 +97,12 @@ impl<'v> EntryRef<'v> {
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         self.view.tree.parent(self.index).map(|index| self.view.entry_ref(index))
+    }
+
+    /// The path from the root to this entry, both included (R24).
+    #[must_use]
+    pub fn path(self) -> Vec<EntryRef<'v>> {
+        self.view.refs(self.view.tree.path(self.index)).collect()
     }
 
     /// The children, in the order of the file.

@@ -1,19 +1,22 @@
 //! A session that is only read.
 
 mod entry;
+mod raw;
 mod report;
 mod texts;
 mod write;
 
 pub use entry::EntryRef;
+pub use raw::parse_session_entries;
+pub use texts::EntryReader;
 use write::Memory;
 pub(crate) use write::NewEntry;
 
 use crate::blob::{BlobHash, BlobStore};
-use crate::context::{self, SessionContext};
+use crate::context::{self, ContextPlan, SessionContext};
 use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, Usage};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::Json;
+use crate::json::{Json, Object, apply, push_string};
 use crate::load::{self, LineNumbers, Other, OtherKind};
 use crate::migrate::Migration;
 use crate::paths;
@@ -249,6 +252,29 @@ impl SessionView {
         self.migration.is_some()
     }
 
+    /// The header as JSON, with the title that counts (R48).
+    #[must_use]
+    pub fn header_text(&self) -> Vec<u8> {
+        let text = self.header.json().bytes();
+        if self.title_slot.is_none() {
+            return text.to_owned();
+        }
+        let mut header = Object::read(text, 0);
+        for (key, value) in [("title", self.title()), ("titleSource", self.title_source())] {
+            match value {
+                Some(value) => {
+                    let mut quoted = Vec::new();
+                    push_string(&mut quoted, value);
+                    header.set(key, quoted);
+                }
+                None => header.remove(key),
+            }
+        }
+        let mut edits = Vec::new();
+        header.into_edits(&mut edits);
+        apply(text, edits)
+    }
+
     /// The bytes of the session.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "a session is never empty")]
@@ -340,15 +366,29 @@ impl SessionView {
     /// # Errors
     /// `ENTRY_NOT_FOUND` when no entry has the id; an error of reading.
     pub fn context(&self, leaf: Leaf<'_>) -> Result<SessionContext> {
-        let index = match leaf {
-            Leaf::Before => None,
-            Leaf::Last => self.tree.leaf(),
-            Leaf::Id(id) => Some(self.index_of(id)?),
-        };
-        match index {
+        match self.leaf_index(leaf)? {
             Some(index) => context::build(&self.tree, index, &mut self.texts()),
             None => Ok(SessionContext::default()),
         }
+    }
+
+    /// What the context is made of, for callers that have the entries themselves.
+    ///
+    /// # Errors
+    /// As [`SessionView::context`].
+    pub fn context_plan(&self, leaf: Leaf<'_>) -> Result<ContextPlan> {
+        match self.leaf_index(leaf)? {
+            Some(index) => context::plan(&self.tree, index, &mut self.texts()),
+            None => Ok(ContextPlan::default()),
+        }
+    }
+
+    fn leaf_index(&self, leaf: Leaf<'_>) -> Result<Option<u32>> {
+        Ok(match leaf {
+            Leaf::Before => None,
+            Leaf::Last => self.tree.leaf(),
+            Leaf::Id(id) => Some(self.index_of(id)?),
+        })
     }
 
     pub(crate) fn index_of(&self, id: &str) -> Result<u32> {

@@ -4,7 +4,7 @@ use super::SessionView;
 use crate::blob::{Blob, BlobStore, references};
 use crate::context::Texts;
 use crate::entry::{EntryKind, Facts, Role, Usage};
-use crate::error::Result;
+use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Cursor, Valid};
 use crate::json::{Edit, Json, Object, apply};
 use crate::storage::Window;
@@ -55,6 +55,70 @@ impl SessionView {
             }
         }
         Ok(sum)
+    }
+}
+
+/// Reads entries of a view one after another, with few system calls when they lie near each other.
+pub struct EntryReader<'v>(ViewTexts<'v>);
+
+impl std::fmt::Debug for EntryReader<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EntryReader")
+    }
+}
+
+impl SessionView {
+    /// A reader of the view's entries.
+    #[must_use]
+    pub fn reader(&self) -> EntryReader<'_> {
+        EntryReader(self.texts())
+    }
+}
+
+impl EntryReader<'_> {
+    /// The text of the entry at a position, as [`EntryRef::loaded_text`](crate::EntryRef::loaded_text).
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there is no such position; when the file or a blob cannot be read.
+    pub fn entry(&mut self, position: usize) -> Result<Cow<'_, [u8]>> {
+        let index = self.index(position)?;
+        self.0.loaded(index)
+    }
+
+    /// Reads about `bytes` from the entry at a position on at once, for the entries after it that are
+    /// asked for next. Says nothing of a failure: the entry that meets it does.
+    pub fn prefetch(&mut self, position: usize, bytes: usize) {
+        if let Some((offset, _)) = self.index(position).ok().and_then(|index| self.0.view.span(index)) {
+            let _: Result<()> = self.0.window.prefetch(offset, bytes);
+        }
+    }
+
+    /// The text of the message of the entry at a position; `None` when the entry has no `message`.
+    ///
+    /// # Errors
+    /// As [`EntryReader::entry`].
+    pub fn message(&mut self, position: usize) -> Result<Option<Cow<'_, [u8]>>> {
+        let index = self.index(position)?;
+        let usual = self.0.view.tree.slot(index).is_usual();
+        let text = self.0.loaded(index)?;
+        let span = if usual {
+            // The first such key is the entry's own: in front of it stand plain strings.
+            const KEY: &[u8] = b"\"message\":";
+            memchr::memmem::find(&text, KEY).map(|at| at + KEY.len()..text.len() - 1)
+        } else {
+            Object::read(&text, 0).get("message")
+        };
+        Ok(span.map(|span| match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[span]),
+            Cow::Owned(text) => Cow::Owned(text[span].to_vec()),
+        }))
+    }
+
+    fn index(&self, position: usize) -> Result<u32> {
+        u32::try_from(position)
+            .ok()
+            .filter(|&index| index < self.0.view.tree.count())
+            .ok_or_else(|| Error::new(ErrorCode::InvalidArgument, format!("no entry stands at position {position}")))
     }
 }
 

@@ -1,0 +1,34 @@
+//! Errors on their way to the engine.
+
+use leaflog::Error;
+use serde_json::json;
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+
+/// An error as the facade takes it apart: a mark, then JSON.
+pub(crate) fn convert(error: Error) -> napi::Error {
+    let fields = json!({
+        "code": error.code().as_str(),
+        "message": error.message(),
+        "path": error.path().map(|path| path.to_string_lossy()),
+        "line": error.line(),
+        "errno": error.os_errno(),
+    });
+    napi::Error::from_reason(format!("leaflog:{fields}"))
+}
+
+pub(crate) fn invalid(message: &str) -> napi::Error {
+    convert(Error::new(leaflog::ErrorCode::InvalidArgument, message))
+}
+
+/// Runs what another thread does for the engine; a panic becomes an error.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> leaflog::Result<T>) -> napi::Result<T> {
+    match std::panic::catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result.map_err(convert),
+        Err(panic) => Err(napi::Error::from_reason(format!("panic: {}", what(&*panic)))),
+    }
+}
+
+fn what(panic: &(dyn Any + Send)) -> &str {
+    panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("")
+}

@@ -1,0 +1,188 @@
+//! What changes a session but appends.
+
+use crate::error::{convert, guarded, invalid};
+use crate::session::{Handle, Session};
+use crate::text;
+use leaflog::{Error, ErrorCode, SessionState, TitleSource};
+use napi::bindgen_prelude::{AsyncTask, External, Uint32Array};
+use napi::{Env, JsString, Task};
+use napi_derive::napi;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+#[napi(catch_unwind)]
+pub fn cwd(session: &Handle) -> napi::Result<String> {
+    Ok(string(session.manager()?.cwd()))
+}
+
+#[napi(catch_unwind)]
+pub fn session_dir(session: &Handle) -> napi::Result<String> {
+    Ok(string(session.manager()?.session_dir()))
+}
+
+#[napi(catch_unwind)]
+pub fn session_id(session: &Handle) -> napi::Result<String> {
+    Ok(session.manager()?.session_id().to_owned())
+}
+
+#[napi(catch_unwind)]
+pub fn session_file(session: &Handle) -> napi::Result<Option<String>> {
+    Ok(session.manager()?.session_file().map(string))
+}
+
+#[napi(catch_unwind)]
+pub fn is_persisted(session: &Handle) -> napi::Result<bool> {
+    Ok(session.manager()?.is_persisted())
+}
+
+#[napi(catch_unwind)]
+pub fn is_started(session: &Handle) -> napi::Result<bool> {
+    Ok(session.manager()?.is_started())
+}
+
+fn string(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[napi(catch_unwind)]
+pub fn branch(session: &Handle, id: String) -> napi::Result<()> {
+    session.run(|manager| manager.branch(&id))
+}
+
+#[napi(catch_unwind)]
+pub fn reset_leaf(session: &Handle) -> napi::Result<()> {
+    session.run(|manager| {
+        manager.reset_leaf();
+        Ok(())
+    })
+}
+
+/// Waits for the disk on another thread.
+pub struct Flushing(Arc<Session>);
+
+impl Task for Flushing {
+    type Output = ();
+    type JsValue = ();
+
+    fn compute(&mut self) -> napi::Result<()> {
+        let mut manager = self.0.manager()?;
+        guarded(|| manager.flush())
+    }
+
+    fn resolve(&mut self, _env: Env, (): ()) -> napi::Result<()> {
+        Ok(())
+    }
+}
+
+#[napi(catch_unwind)]
+pub fn flush(session: &Handle) -> AsyncTask<Flushing> {
+    AsyncTask::new(Flushing(Arc::clone(session)))
+}
+
+#[napi(catch_unwind)]
+pub fn flush_now(session: &Handle) -> napi::Result<()> {
+    session.run(|manager| manager.flush())
+}
+
+#[napi(catch_unwind)]
+pub fn close(session: &Handle) -> napi::Result<()> {
+    session.run(|manager| manager.close())
+}
+
+/// Closes the file for reading too.
+#[napi(catch_unwind)]
+pub fn release(session: &Handle) -> napi::Result<()> {
+    session.manager()?.release();
+    Ok(())
+}
+
+#[napi(catch_unwind)]
+pub fn ensure_on_disk(session: &Handle) -> napi::Result<()> {
+    session.run(|manager| manager.ensure_on_disk())
+}
+
+/// Gives entries other texts, which the next rewrite writes.
+#[napi(catch_unwind)]
+pub fn replace_texts(session: &Handle, positions: Uint32Array, texts: Vec<String>) -> napi::Result<()> {
+    let changes: Vec<(usize, &str)> =
+        positions.iter().map(|&at| at as usize).zip(texts.iter().map(String::as_str)).collect();
+    session.run(|manager| manager.replace_texts(&changes))
+}
+
+#[napi(catch_unwind)]
+pub fn rewrite_entries(session: &Handle) -> napi::Result<()> {
+    session.run(|manager| manager.rewrite_entries(&[]))
+}
+
+#[napi(catch_unwind)]
+pub fn set_session_name(session: &Handle, name: String, by_user: bool) -> napi::Result<bool> {
+    let source = if by_user { TitleSource::User } else { TitleSource::Auto };
+    session.run(|manager| manager.set_session_name(&name, source))
+}
+
+#[napi(catch_unwind)]
+pub fn set_session_file(session: &Handle, path: String) -> napi::Result<()> {
+    session.run(|manager| manager.set_session_file(&path))
+}
+
+#[napi(catch_unwind)]
+pub fn new_session(session: &Handle, parent: Option<String>) -> napi::Result<Option<String>> {
+    session.run(|manager| manager.new_session(parent.as_deref()).map(|path| path.as_deref().map(string)))
+}
+
+/// Old and new file of a fork.
+#[napi(catch_unwind)]
+pub fn fork(session: &Handle) -> napi::Result<Option<Vec<String>>> {
+    let fork = session.run(|manager| manager.fork())?;
+    Ok(fork.map(|fork| vec![string(&fork.old_session_file), string(&fork.new_session_file)]))
+}
+
+#[napi(catch_unwind)]
+pub fn move_to(session: &Handle, cwd: String) -> napi::Result<()> {
+    session.run(|manager| manager.move_to(&cwd))
+}
+
+#[napi(catch_unwind)]
+pub fn dir_after_move(session: &Handle, cwd: String) -> napi::Result<String> {
+    Ok(string(&session.manager()?.dir_after_move(&cwd)))
+}
+
+#[napi(catch_unwind)]
+pub fn create_branched_session(session: &Handle, leaf: String) -> napi::Result<Option<String>> {
+    session.run(|manager| manager.create_branched_session(&leaf).map(|path| path.as_deref().map(string)))
+}
+
+#[napi(catch_unwind)]
+pub fn capture_state(session: &Handle) -> napi::Result<External<SessionState>> {
+    Ok(External::new(session.manager()?.capture_state()))
+}
+
+#[napi(catch_unwind)]
+pub fn restore_state(session: &Handle, state: &External<SessionState>) -> napi::Result<()> {
+    session.manager()?.restore_state((**state).clone());
+    Ok(())
+}
+
+#[napi(catch_unwind)]
+pub fn persist_status<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'env>> {
+    let status = session.manager()?.persist_status();
+    let error = status.error.map(|error| convert(error).reason);
+    text::give_value(env, &json!({ "error": error, "unsaved": status.unsaved, "lastSaved": status.last_saved }))
+}
+
+/// Keeps a failure in force that the caller's own storage reported.
+#[napi(catch_unwind)]
+pub fn report_failure(session: &Handle, message: String) -> napi::Result<()> {
+    session.manager()?.report_failure(Error::new(ErrorCode::Io, message));
+    Ok(())
+}
+
+/// The lines for the logger that came since the last call.
+#[napi(catch_unwind)]
+pub fn take_log(session: &Handle) -> napi::Result<Vec<String>> {
+    match &***session {
+        Session::Manager { log, .. } => Ok(std::mem::take(&mut *log.lock())),
+        Session::View(_) => Err(invalid("this session is only read")),
+    }
+}

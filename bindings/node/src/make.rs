@@ -1,0 +1,170 @@
+//! Making sessions.
+
+use crate::error::{convert, guarded, invalid};
+use crate::session::{Handle, Log, handle};
+use crate::storage::StorageHandle;
+use leaflog::{DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SessionManager};
+use napi::bindgen_prelude::{AsyncTask, External};
+use napi::{Env, Task};
+use napi_derive::napi;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How sessions are made; the facade fills it from `configure` and the environment.
+#[napi(object)]
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub agent_dir: Option<String>,
+    pub config_dir_name: Option<String>,
+    pub home_relative: Option<bool>,
+    /// The variables that folders and the terminal are found by.
+    pub env: HashMap<String, String>,
+    pub session_dir: Option<String>,
+    pub lock_timeout_ms: Option<f64>,
+    pub sync_appends: Option<bool>,
+    pub deferred_migration: Option<bool>,
+}
+
+impl Options {
+    pub(crate) fn apply(self, storage: Option<&External<StorageHandle>>) -> (ManagerOptions, Log) {
+        let log = Log::default();
+        let lines = Log::clone(&log);
+        let mut options = ManagerOptions::new()
+            .logger(move |line| lines.lock().push(line.to_owned()))
+            .environment(Environment::from_vars(self.env));
+        if let Some(name) = self.config_dir_name {
+            options = options.config_dir_name(name);
+        }
+        if self.home_relative == Some(true) {
+            options = options.dir_naming(DirNaming::HomeRelative);
+        }
+        if let Some(dir) = self.agent_dir {
+            options = options.agent_dir(dir);
+        }
+        if let Some(dir) = self.session_dir {
+            options = options.session_dir(dir);
+        }
+        if let Some(ms) = self.lock_timeout_ms {
+            options = options.lock_timeout(Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(Duration::MAX));
+        }
+        if self.sync_appends == Some(true) {
+            options = options.durability(Durability::EveryAppend);
+        }
+        if self.deferred_migration == Some(true) {
+            options = options.migration_rewrite(MigrationRewrite::Deferred);
+        }
+        options = match storage.map(|storage| &**storage) {
+            None => options,
+            Some(StorageHandle::Memory(memory)) => options.storage(memory.clone()),
+            Some(StorageHandle::Queue(queue)) => options.storage(queue.clone()),
+            Some(StorageHandle::Loaded(loaded)) => options.storage(loaded.clone()),
+        };
+        (options, log)
+    }
+}
+
+#[napi(catch_unwind)]
+pub fn create(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+    let (options, log) = options.apply(storage);
+    Ok(handle(options.create(cwd).map_err(convert)?, log))
+}
+
+#[napi(catch_unwind)]
+pub fn in_memory(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+    let (options, log) = options.apply(storage);
+    Ok(handle(options.in_memory(cwd).map_err(convert)?, log))
+}
+
+#[napi(catch_unwind)]
+pub fn open_now(path: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+    let (options, log) = options.apply(storage);
+    Ok(handle(options.open(path).map_err(convert)?, log))
+}
+
+#[napi(catch_unwind)]
+pub fn fork_now(
+    source: String,
+    cwd: String,
+    options: Options,
+    storage: Option<&External<StorageHandle>>,
+) -> napi::Result<Handle> {
+    let (options, log) = options.apply(storage);
+    Ok(handle(options.fork_from(source, cwd).map_err(convert)?, log))
+}
+
+#[napi(catch_unwind)]
+pub fn continue_now(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+    let (options, log) = options.apply(storage);
+    Ok(handle(options.continue_recent(cwd).map_err(convert)?, log))
+}
+
+/// Where a session that another thread makes is put: what a promise gives cannot tell the engine how
+/// much it holds.
+pub type Slot = External<Arc<Mutex<Option<(SessionManager, Log)>>>>;
+
+#[napi(catch_unwind)]
+pub fn slot_new() -> Slot {
+    External::new(Arc::default())
+}
+
+#[napi(catch_unwind)]
+pub fn slot_take(slot: &Slot) -> napi::Result<Handle> {
+    let (manager, log) = slot.lock().take().ok_or_else(|| invalid("no session was made"))?;
+    Ok(handle(manager, log))
+}
+
+/// Makes a session on another thread.
+pub struct Making {
+    slot: Arc<Mutex<Option<(SessionManager, Log)>>>,
+    options: Option<(ManagerOptions, Log)>,
+    how: How,
+}
+
+enum How {
+    Open(String),
+    Fork(String, String),
+    Continue(String),
+}
+
+impl Making {
+    fn task(slot: &Slot, options: Options, how: How) -> AsyncTask<Self> {
+        AsyncTask::new(Self { slot: Arc::clone(slot), options: Some(options.apply(None)), how })
+    }
+}
+
+impl Task for Making {
+    type Output = ();
+    type JsValue = ();
+
+    fn compute(&mut self) -> napi::Result<()> {
+        let (options, log) = self.options.take().ok_or_else(|| invalid("made twice"))?;
+        let manager = guarded(|| match &self.how {
+            How::Open(path) => options.open(path),
+            How::Fork(source, cwd) => options.fork_from(source, cwd),
+            How::Continue(cwd) => options.continue_recent(cwd),
+        })?;
+        *self.slot.lock() = Some((manager, log));
+        Ok(())
+    }
+
+    fn resolve(&mut self, _env: Env, (): ()) -> napi::Result<()> {
+        Ok(())
+    }
+}
+
+#[napi(catch_unwind)]
+pub fn open(slot: &Slot, path: String, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, How::Open(path))
+}
+
+#[napi(catch_unwind)]
+pub fn fork_from(slot: &Slot, source: String, cwd: String, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, How::Fork(source, cwd))
+}
+
+#[napi(catch_unwind)]
+pub fn continue_recent(slot: &Slot, cwd: String, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, How::Continue(cwd))
+}

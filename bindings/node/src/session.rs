@@ -1,0 +1,73 @@
+//! The handle of a session.
+
+use crate::error::convert;
+use leaflog::{SessionManager, SessionView};
+use napi::bindgen_prelude::External;
+use parking_lot::{Mutex, MutexGuard};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What a handle stands for. The mutex is held by one call at a time; a flush on another thread
+/// holds it until the disk is done.
+#[allow(clippy::large_enum_variant, reason = "there is one, behind an Arc, and most are managers")]
+pub enum Session {
+    /// A manager and what it had to log.
+    Manager { manager: Mutex<SessionManager>, log: Log },
+    /// What a manager held at a moment.
+    View(SessionView),
+}
+
+/// Handle of a session.
+pub(crate) type Handle = External<Arc<Session>>;
+
+/// Lines for the logger, which belongs to the engine's thread and fetches them.
+pub(crate) type Log = Arc<Mutex<Vec<String>>>;
+
+/// A session that is read.
+pub(crate) enum Reading<'a> {
+    Manager(MutexGuard<'a, SessionManager>),
+    View(&'a SessionView),
+}
+
+impl Deref for Reading<'_> {
+    type Target = SessionView;
+
+    fn deref(&self) -> &SessionView {
+        match self {
+            Self::Manager(manager) => manager,
+            Self::View(view) => view,
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn read(&self) -> Reading<'_> {
+        match self {
+            Self::Manager { manager, .. } => Reading::Manager(manager.lock()),
+            Self::View(view) => Reading::View(view),
+        }
+    }
+
+    pub(crate) fn manager(&self) -> napi::Result<MutexGuard<'_, SessionManager>> {
+        match self {
+            Self::Manager { manager, .. } => Ok(manager.lock()),
+            Self::View(_) => Err(crate::error::invalid("this session is only read")),
+        }
+    }
+
+    /// Runs what changes the manager.
+    pub(crate) fn run<T>(&self, run: impl FnOnce(&mut SessionManager) -> leaflog::Result<T>) -> napi::Result<T> {
+        run(&mut *self.manager()?).map_err(convert)
+    }
+}
+
+/// Gives the engine a manager, and tells it how much it holds.
+pub(crate) fn handle(manager: SessionManager, log: Log) -> Handle {
+    /// The index takes 32 bytes an entry and its id map about as much.
+    const PER_ENTRY: usize = 64;
+    /// A manager's buffers; and its file stays open until the engine drops it, which it should not
+    /// put off for hundreds of others.
+    const EACH: usize = 64 << 10;
+    let size = EACH + manager.entries().len() * PER_ENTRY;
+    External::new_with_size_hint(Arc::new(Session::Manager { manager: Mutex::new(manager), log }), size)
+}

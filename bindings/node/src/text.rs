@@ -1,0 +1,63 @@
+//! JSON on its way to the engine.
+
+use napi::{Env, JsString};
+use serde::Serialize;
+
+/// Appends JSON text with one byte a character. Only strings hold other characters, and there an
+/// escape says the same; bytes that are not UTF-8 become U+FFFD.
+pub(crate) fn push(out: &mut Vec<u8>, json: &[u8]) {
+    if json.is_ascii() {
+        out.extend_from_slice(json);
+    } else if let Ok(text) = str::from_utf8(json) {
+        push_text(out, text);
+    } else {
+        for chunk in json.utf8_chunks() {
+            push_text(out, chunk.valid());
+            if !chunk.invalid().is_empty() {
+                escape(out, 0xfffd);
+            }
+        }
+    }
+}
+
+fn push_text(out: &mut Vec<u8>, mut text: &str) {
+    while let Some(at) = first_not_ascii(text.as_bytes()) {
+        out.extend_from_slice(&text.as_bytes()[..at]);
+        let end = text[at..].find(|c: char| c.is_ascii()).map_or(text.len(), |len| at + len);
+        for unit in text[at..end].encode_utf16() {
+            match u8::try_from(unit) {
+                Ok(byte) => out.push(byte),
+                Err(_) => escape(out, unit),
+            }
+        }
+        text = &text[end..];
+    }
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn first_not_ascii(text: &[u8]) -> Option<usize> {
+    const STEP: usize = 32;
+    let steps = text.chunks_exact(STEP).take_while(|step| step.is_ascii()).count() * STEP;
+    text[steps..].iter().position(|byte| !byte.is_ascii()).map(|at| steps + at)
+}
+
+fn escape(out: &mut Vec<u8>, unit: u16) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.extend_from_slice(b"\\u");
+    out.extend([12, 8, 4, 0].map(|shift| HEX[usize::from(unit >> shift & 15)]));
+}
+
+/// Gives the engine JSON text.
+pub(crate) fn give<'env>(env: &'env Env, json: &[u8]) -> napi::Result<JsString<'env>> {
+    if json.is_ascii() {
+        return env.create_string_latin1(json);
+    }
+    let mut text = Vec::with_capacity(json.len() + json.len() / 8);
+    push(&mut text, json);
+    env.create_string_latin1(text)
+}
+
+/// Gives the engine a value as JSON text.
+pub(crate) fn give_value<'env>(env: &'env Env, value: &impl Serialize) -> napi::Result<JsString<'env>> {
+    give(env, &serde_json::to_vec(value).map_err(|error| napi::Error::from_reason(error.to_string()))?)
+}

@@ -1,0 +1,450 @@
+import { LeaflogError } from "./errors";
+import { type Handle, native } from "./native";
+import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
+
+/** Fields of an entry that were given as objects: the entry has those very objects. */
+type Given = Partial<Record<string, unknown>>;
+
+/** Positions have 32 bits; the rest of a stamp is the generation. */
+const POSITIONS = 0xffffffff;
+
+/** How far ahead a group of messages is asked for; native code ends it by size. */
+const AHEAD = 256;
+
+/** What gives a message of a context, other than a message itself. */
+export const Kinds = { CUSTOM: 1, BRANCH_SUMMARY: 2, COMPACTION: 3, REMOTE_COMPACTION: 4 } as const;
+
+/** An item of a plan is its entry's position plus its kind times this; a message's kind is 0. */
+const KIND = 2 ** 32;
+
+export interface ContextPlan {
+	state: SessionContext;
+	items: number[];
+}
+
+/** The position and, for what is no message itself, the kind of a plan's item. */
+export function itemOf(item: number): [position: number, kind: number] {
+	return [item % KIND, Math.floor(item / KIND)];
+}
+
+/** Builds the message of an entry that is none itself. */
+export type MessageBuilder = (kind: number, entry: SessionEntry) => AgentMessage;
+
+/** The objects of a session at a moment. */
+export interface CapturedEntries {
+	readonly generation: number;
+	readonly list: (SessionEntry | undefined)[];
+	readonly messages: (AgentMessage | undefined)[];
+	readonly untouched: Uint8Array;
+	readonly filled: number;
+}
+
+/**
+ * The entries of one session as objects. An entry handed out is the same object each time, and so
+ * is its message. Objects are made when somebody asks; a message is parsed at its first touch,
+ * together with those that follow it.
+ */
+export class Entries {
+	#handle: Handle;
+	#generation = -1;
+	#count = 0;
+	/** By position; an entry that nobody asked for is absent. */
+	#list: (SessionEntry | undefined)[] = [];
+	/** By position: messages that were parsed or given. */
+	#messages: (AgentMessage | undefined)[] = [];
+	/** By position: 1 for an entry whose message is still an accessor. */
+	#untouched = new Uint8Array(0);
+	/** Every position before this is in the list. */
+	#filled = 0;
+	/** By id: appended entries nobody asked for yet. */
+	#given = new Map<string, Given>();
+	/** By id: messages that were appended, of entries nobody asked for yet. */
+	#appended = new Map<string, AgentMessage>();
+	/** The accessor of messages. All entries share it: engines then give them one shape. */
+	readonly #accessor: PropertyDescriptor;
+
+	constructor(handle: Handle) {
+		this.#handle = handle;
+		const entries = this;
+		this.#accessor = {
+			get() {
+				return entries.#touch(this as SessionMessageEntry);
+			},
+			set(message) {
+				entries.#assign(this as SessionMessageEntry, message);
+			},
+			enumerable: true,
+			configurable: true,
+		};
+	}
+
+	/** The entry `id` was appended with these objects. */
+	give(id: string, fields: Given): void {
+		this.#given.set(id, fields);
+	}
+
+	/** The entry `id` was appended with this message. */
+	giveMessage(id: string, message: AgentMessage): void {
+		this.#appended.set(id, message);
+	}
+
+	/** The id of an entry whose append failed: it is the last one, and the leaf. */
+	failedId(): string | undefined {
+		const count = native.stamp(this.#handle) % POSITIONS;
+		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
+		return this.#stored([count - 1])[0]?.id;
+	}
+
+	/** All entries, in a fresh array. */
+	all(): SessionEntry[] {
+		this.#sync();
+		if (this.#filled < this.#count) {
+			this.#make(undefined, this.#filled);
+			this.#filled = this.#count;
+		}
+		return this.#list.slice() as SessionEntry[];
+	}
+
+	/** The entry of an id. */
+	get(id: string): SessionEntry | undefined {
+		this.#sync();
+		return this.#at(native.find(this.#handle, id));
+	}
+
+	leaf(): SessionEntry | undefined {
+		this.#sync();
+		return this.#at(native.leaf(this.#handle));
+	}
+
+	/** The entries of positions that native code gave as JSON. */
+	many(positions: number[]): SessionEntry[] {
+		this.#sync();
+		const missing = positions.filter((position) => this.#list[position] === undefined);
+		if (missing.length > 0) this.#make(new Uint32Array(missing), 0);
+		return positions.map((position) => this.#list[position] as SessionEntry);
+	}
+
+	#at(position: number): SessionEntry | undefined {
+		if (position < 0) return undefined;
+		if (this.#list[position] === undefined) this.#make(Uint32Array.of(position), 0);
+		return this.#list[position];
+	}
+
+	/** Looks at what native code has now. */
+	#sync(): void {
+		const stamp = native.stamp(this.#handle);
+		const count = stamp % POSITIONS;
+		const generation = (stamp - count) / POSITIONS;
+		if (this.#untouched.length < count) {
+			const untouched = new Uint8Array(count + (count >> 1));
+			untouched.set(this.#untouched);
+			this.#untouched = untouched;
+		}
+		if (generation !== this.#generation) {
+			if (this.#generation >= 0) this.#replaced();
+			this.#generation = generation;
+		}
+		this.#count = count;
+		if (this.#given.size > 0 || this.#appended.size > 0) this.#settle();
+	}
+
+	/** Makes the entries that were appended since. */
+	#settle(): void {
+		const positions: number[] = [];
+		for (const ids of [this.#given.keys(), this.#appended.keys()]) {
+			for (const id of ids) {
+				const position = native.find(this.#handle, id);
+				if (position >= 0 && this.#list[position] === undefined) positions.push(position);
+			}
+		}
+		if (positions.length > 0) this.#make(new Uint32Array(positions), 0);
+		this.#given.clear();
+		this.#appended.clear();
+	}
+
+	/** Another process replaced the file: the same entries stand at other positions (R53d). */
+	#replaced(): void {
+		const before = { list: this.#list, messages: this.#messages, untouched: this.#untouched };
+		[this.#list, this.#messages, this.#filled] = [[], [], 0];
+		this.#untouched = new Uint8Array(before.untouched.length);
+		this.#take(before);
+	}
+
+	/** Takes over objects, each to where its id stands now. */
+	#take({ list, messages, untouched }: Pick<CapturedEntries, "list" | "messages" | "untouched">): void {
+		list.forEach((entry, before) => {
+			if (entry === undefined || typeof entry.id !== "string") return;
+			const position = native.find(this.#handle, entry.id);
+			if (position < 0 || this.#list[position] !== undefined) return;
+			this.#list[position] = entry;
+			this.#messages[position] = messages[before];
+			this.#adopt(position, entry, untouched[before] === 1);
+		});
+	}
+
+	/** An entry's message is read from here when it is touched. */
+	#adopt(position: number, entry: SessionEntry, wasUntouched: boolean): void {
+		const isUntouched = wasUntouched && Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined;
+		if (isUntouched) Object.defineProperty(entry, "message", this.#accessor);
+		this.#untouched[position] = isUntouched ? 1 : 0;
+	}
+
+	/** Makes the entries at positions, or all from `from` on. */
+	#make(positions: Uint32Array | undefined, from: number): void {
+		const fields = JSON.parse(native.light(this.#handle, positions, from)) as (string | null | 0)[];
+		const [list, messages, untouched, appended] = [this.#list, this.#messages, this.#untouched, this.#appended];
+		const [accessor, define] = [this.#accessor, Object.defineProperty];
+		const read: number[] = [];
+		for (let at = 0, next = 0; at < fields.length; next++) {
+			const position = positions === undefined ? from + next : (positions[next] as number);
+			const id = fields[at] as string | 0;
+			if (id === 0) {
+				at++;
+				if (list[position] === undefined) read.push(position);
+				continue;
+			}
+			const parentId = fields[at + 1] as string | null;
+			const timestamp = fields[at + 2] as string;
+			at += 3;
+			if (position < list.length && list[position] !== undefined) continue;
+			const entry = { type: "message", id, parentId, timestamp } as SessionMessageEntry;
+			const message = appended.get(id) ?? messages[position];
+			if (message === undefined) {
+				// What is enumerable and its own passes for a plain property everywhere.
+				define(entry, "message", accessor);
+				untouched[position] = 1;
+			} else {
+				messages[position] = message;
+				entry.message = message;
+			}
+			list[position] = entry;
+		}
+		this.#read(read);
+	}
+
+	/** Parses whole entries. */
+	#read(positions: number[]): void {
+		this.#parse<SessionEntry>(native.texts, positions, (position, entry) => {
+			Object.assign(entry, this.#given.get(entry.id));
+			const message = this.#appended.get(entry.id) ?? this.#messages[position];
+			if (entry.type === "message" && message !== undefined) entry.message = message;
+			this.#list[position] = entry;
+		});
+	}
+
+	/** The entries as native code has them, as objects of nobody. */
+	#stored(positions: number[]): SessionEntry[] {
+		const entries: SessionEntry[] = [];
+		this.#parse<SessionEntry>(native.texts, positions, (_, entry) => entries.push(entry));
+		return entries;
+	}
+
+	/** Parses what native code gives for positions, in groups. */
+	#parse<Value>(
+		ask: (handle: Handle, positions: Uint32Array, start: number) => string,
+		positions: number[],
+		take: (position: number, value: Value) => void,
+	): void {
+		const asked = new Uint32Array(positions);
+		for (let start = 0; start < positions.length; ) {
+			const group = JSON.parse(ask(this.#handle, asked, start)) as Value[];
+			for (const value of group) take(positions[start++] as number, value);
+		}
+	}
+
+	/** The message of an entry that is touched; it becomes a plain property. */
+	#touch(entry: SessionMessageEntry): AgentMessage {
+		const position = this.#positionOf(entry);
+		if (this.#messages[position] === undefined) {
+			const positions = [position];
+			for (let next = position + 1; positions.length < AHEAD && this.#untouched[next] === 1; next++) {
+				if (this.#messages[next] === undefined) positions.push(next);
+			}
+			const group = JSON.parse(native.messages(this.#handle, new Uint32Array(positions), 0)) as AgentMessage[];
+			group.forEach((message, at) => {
+				this.#messages[positions[at] as number] = message;
+			});
+		}
+		const message = this.#messages[position] as AgentMessage;
+		// Something that inherits from the entry may have been asked.
+		if (this.#list[position] === entry) this.#makePlain(entry, position, message);
+		return message;
+	}
+
+	#assign(entry: SessionMessageEntry, message: unknown): void {
+		this.#makePlain(entry, this.#positionOf(entry), message);
+	}
+
+	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): void {
+		if (this.#list[position] === entry) this.#untouched[position] = 0;
+		Object.defineProperty(entry, "message", { value, writable: true, enumerable: true, configurable: true });
+	}
+
+	#positionOf(entry: SessionMessageEntry): number {
+		const found = native.find(this.#handle, entry.id);
+		if (this.#list[found] === entry) return found;
+		// Its id was changed in place, or this only inherits from an entry.
+		const position = this.#list.indexOf(entry);
+		if (position >= 0) return position;
+		if (found >= 0) return found;
+		throw new LeaflogError(`Entry ${entry.id} is not in the session any more`, { code: "ENTRY_NOT_FOUND" });
+	}
+
+	/** The messages of a context, of which those of entries are the entries' own. */
+	context(plan: ContextPlan, build: MessageBuilder): SessionContext {
+		this.#sync();
+		const [list, messages, untouched] = [this.#list, this.#messages, this.#untouched];
+		const { items, state } = plan;
+		const missing: number[] = [];
+		const others: number[] = [];
+		// Plain loops: this runs once for each message that is sent, often in code that is not hot yet.
+		for (let at = 0; at < items.length; at++) {
+			const item = items[at] as number;
+			if (item >= KIND) others.push(item % KIND);
+			else if (messages[item] === undefined && (list[item] === undefined || untouched[item] === 1)) missing.push(item);
+		}
+		const asked = new Uint32Array(missing);
+		for (let start = 0; start < missing.length; ) {
+			const group = JSON.parse(native.messages(this.#handle, asked, start)) as AgentMessage[];
+			for (let at = 0; at < group.length; at++) messages[missing[start + at] as number] = group[at];
+			start += group.length;
+		}
+		if (others.length > 0) this.many(others);
+		const sent = state.messages;
+		for (let at = 0; at < items.length; at++) {
+			const item = items[at] as number;
+			const entry = list[item % KIND];
+			if (item >= KIND) sent.push(build(Math.floor(item / KIND), entry as SessionEntry));
+			else if (entry === undefined || untouched[item] === 1) sent.push(messages[item] as AgentMessage);
+			else sent.push((entry as SessionMessageEntry).message);
+		}
+		return state;
+	}
+
+	/** The entries whose message is an object here already. */
+	*touched(): Generator<SessionEntry> {
+		this.#sync();
+		this.#completeMessages();
+		for (const [position, entry] of this.#list.entries()) {
+			if (entry !== undefined && this.#untouched[position] !== 1) yield entry;
+		}
+	}
+
+	/** Makes the entries of messages that were handed out in a context. */
+	#completeMessages(): void {
+		for (const [position, message] of this.#messages.entries()) {
+			if (message !== undefined && this.#list[position] === undefined) this.#at(position);
+		}
+	}
+
+	/**
+	 * Hands native code the texts of the objects that were changed in place since they were handed
+	 * out or given: whatever is written next as a whole has them.
+	 */
+	writeChanges(): void {
+		this.#sync();
+		this.#completeMessages();
+		const positions: number[] = [];
+		const texts: string[] = [];
+		for (const position of this.#suspects()) {
+			const text = JSON.stringify(this.#list[position]);
+			if (!native.differs(this.#handle, position, text)) continue;
+			// The stored text may say the same in another spelling.
+			if (JSON.stringify(this.#stored([position])[0]) === text) continue;
+			positions.push(position);
+			texts.push(text);
+		}
+		if (positions.length > 0) native.replaceTexts(this.#handle, new Uint32Array(positions), texts);
+	}
+
+	/** The positions of objects that may have been changed. */
+	#suspects(): number[] {
+		const untouched: number[] = [];
+		const suspects: number[] = [];
+		for (const [position, entry] of this.#list.entries()) {
+			if (entry === undefined) continue;
+			// A message may be here and changed, by way of a context.
+			const isLight = this.#untouched[position] === 1 && this.#messages[position] === undefined;
+			(isLight ? untouched : suspects).push(position);
+		}
+		if (untouched.length === 0) return suspects;
+		const fields = JSON.parse(native.light(this.#handle, new Uint32Array(untouched), 0)) as unknown[];
+		untouched.forEach((position, at) => {
+			const entry = this.#list[position] as SessionEntry;
+			const [id, parentId, timestamp] = fields.slice(at * 3, at * 3 + 3);
+			const isSame = entry.id === id && entry.parentId === parentId && entry.timestamp === timestamp;
+			if (!isSame || entry.type !== "message" || Object.keys(entry).length !== 5) suspects.push(position);
+		});
+		return suspects;
+	}
+
+	/** The manager is about to hold another session; entries that were handed out stay readable. */
+	detach(): void {
+		this.#sync();
+		if (this.#untouched.includes(1)) this.#handle = native.snapshot(this.#handle);
+	}
+
+	/** The objects as they are now. */
+	capture(): CapturedEntries {
+		this.#sync();
+		return {
+			generation: this.#generation,
+			list: this.#list.slice(),
+			messages: this.#messages.slice(),
+			untouched: this.#untouched.slice(),
+			filled: this.#filled,
+		};
+	}
+
+	/** The entries of a manager that went back to what it held when they were captured. */
+	static restored(handle: Handle, state: CapturedEntries): Entries {
+		const entries = new Entries(handle);
+		entries.#generation = state.generation;
+		entries.#list = state.list.slice();
+		entries.#messages = state.messages.slice();
+		entries.#filled = state.filled;
+		entries.#untouched = new Uint8Array(state.untouched.length);
+		for (const [position, entry] of entries.#list.entries()) {
+			if (entry !== undefined) entries.#adopt(position, entry, state.untouched[position] === 1);
+		}
+		entries.#sync();
+		return entries;
+	}
+
+	/** The entries of a manager's session now, with the objects of what it held before. */
+	static successor(handle: Handle, before: CapturedEntries): Entries {
+		const entries = new Entries(handle);
+		entries.#sync();
+		entries.#take(before);
+		const parents = entries.#parents();
+		for (const [position, entry] of entries.#list.entries()) {
+			const parentId = parents[position] as string | null;
+			if (entry === undefined || entry.parentId === parentId) continue;
+			// It hangs on another entry now; where it was it stays what it was.
+			entries.#list[position] = { ...entry, parentId };
+			entries.#untouched[position] = 0;
+		}
+		return entries;
+	}
+
+	/** The parents of all entries. */
+	#parents(): (string | null | undefined)[] {
+		const fields = JSON.parse(native.light(this.#handle, undefined, 0)) as (string | null | 0)[];
+		const parents: (string | null | undefined)[] = [];
+		const read: number[] = [];
+		for (let at = 0; at < fields.length; ) {
+			if (fields[at] === 0) {
+				read.push(parents.length);
+				parents.push(undefined);
+				at++;
+			} else {
+				parents.push(fields[at + 1] as string | null);
+				at += 3;
+			}
+		}
+		this.#parse<SessionEntry>(native.texts, read, (position, entry) => {
+			parents[position] = entry.parentId;
+		});
+		return parents;
+	}
+}

@@ -1,0 +1,132 @@
+// What is published, installed into an empty folder: from ES modules, CommonJS and TypeScript, in
+// Node, in Bun, and inside a compiled program. Run under Node only; Bun is started where it matters.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import * as fs from "node:fs";
+import * as os from "node:os";
+import * as path from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
+const bun = path.join(root, "node_modules", "bun", "bin", "bun.exe");
+const bin = (name) => path.join(root, "node_modules", ".bin", name);
+
+const dir = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "leaflog-package-")));
+const app = path.join(dir, "app");
+const run = (command, args, cwd = app) => execFileSync(command, args, { cwd, encoding: "utf8" });
+const put = (name, text) => fs.writeFileSync(path.join(app, name), text);
+
+const USE = `
+const session = SessionManager.inMemory("/x");
+const id = session.appendMessage({ role: "user", content: "hello" });
+console.log(session.getEntry(id).message.content, CURRENT_SESSION_VERSION);
+`;
+const PRINTS = "hello 3\n";
+
+let tarballs;
+
+before(() => {
+	run(process.execPath, [path.join(root, "scripts", "package.mjs"), dir, "--here"], root);
+	tarballs = fs.readdirSync(dir).filter((name) => name.endsWith(".tgz"));
+	fs.mkdirSync(app);
+	put("package.json", '{ "private": true }');
+	run("npm", ["install", "--offline", "--no-audit", "--no-fund", ...tarballs.map((name) => path.join(dir, name))]);
+});
+
+after(() => fs.rmSync(dir, { recursive: true, force: true }));
+
+describe("the package", () => {
+	test("holds what it needs and nothing else", () => {
+		assert.equal(tarballs.length, 2);
+		const { dependencies, devDependencies, scripts } = JSON.parse(
+			fs.readFileSync(path.join(app, "node_modules", "leaflog", "package.json"), "utf8"),
+		);
+		assert.deepEqual([dependencies, devDependencies, scripts], [undefined, undefined, undefined]);
+		assert.deepEqual(
+			fs
+				.readdirSync(path.join(app, "node_modules"))
+				.filter((name) => !name.startsWith("."))
+				.sort(),
+			["@leaflog", "leaflog"],
+		);
+		assert.deepEqual(fs.readdirSync(path.join(app, "node_modules", "leaflog")).sort(), [
+			"LICENSE",
+			"README.md",
+			"dist",
+			"package.json",
+		]);
+	});
+
+	test("publint and attw find nothing", () => {
+		run(bin("publint"), ["--strict", path.join(app, "node_modules", "leaflog")]);
+		const tarball = tarballs.find((name) => name.startsWith("leaflog-0"));
+		run(bin("attw"), [path.join(dir, tarball), "--no-emoji"]);
+	});
+
+	test("as an ES module", () => {
+		put("esm.mjs", `import { CURRENT_SESSION_VERSION, SessionManager } from "leaflog";${USE}`);
+		assert.equal(run(process.execPath, ["esm.mjs"]), PRINTS);
+		assert.equal(run(bun, ["esm.mjs"]), PRINTS);
+	});
+
+	test("as CommonJS", () => {
+		put("cjs.cjs", `const { CURRENT_SESSION_VERSION, SessionManager } = require("leaflog");${USE}`);
+		assert.equal(run(process.execPath, ["cjs.cjs"]), PRINTS);
+		assert.equal(run(bun, ["cjs.cjs"]), PRINTS);
+	});
+
+	test("both are one instance", () => {
+		put(
+			"both.mjs",
+			`import { createRequire } from "node:module";
+			import { SessionManager } from "leaflog";
+			console.log(createRequire(import.meta.url)("leaflog").SessionManager === SessionManager);`,
+		);
+		assert.equal(run(process.execPath, ["both.mjs"]), "true\n");
+	});
+
+	test("from TypeScript, in each way modules are resolved", () => {
+		put(
+			"use.ts",
+			`import { type SessionEntry, SessionManager } from "leaflog";
+			const entries: SessionEntry[] = SessionManager.inMemory("/x").getEntries();
+			export const ids: string[] = entries.map((entry) => entry.id);
+			// @ts-expect-error: no such member
+			SessionManager.inMemory("/x").nothing();`,
+		);
+		for (const [module, resolution] of [
+			["node16", "node16"],
+			["nodenext", "nodenext"],
+			["esnext", "bundler"],
+		]) {
+			const options = [
+				"--noEmit",
+				"--strict",
+				"--module",
+				module,
+				"--moduleResolution",
+				resolution,
+				"--target",
+				"es2022",
+			];
+			// The declarations name Buffer and AbortSignal, which the types of Node or of Bun bring.
+			options.push("--lib", "es2023,esnext.disposable", "--typeRoots", path.join(root, "node_modules/@types"));
+			run(bin("tsc"), [...options, "--types", "node", "use.ts"]);
+		}
+	});
+
+	test("inside a program that Bun compiled", () => {
+		put("main.ts", `import { CURRENT_SESSION_VERSION, SessionManager } from "leaflog";${USE}`);
+		run(bun, ["build", "--compile", "main.ts", "--outfile", path.join(dir, "program")]);
+		const alone = path.join(dir, "alone");
+		fs.mkdirSync(alone);
+		fs.renameSync(path.join(dir, "program"), path.join(alone, "program"));
+		fs.renameSync(path.join(app, "node_modules"), path.join(app, "gone"));
+		try {
+			assert.equal(run(path.join(alone, "program"), [], alone), PRINTS);
+		} finally {
+			fs.renameSync(path.join(app, "gone"), path.join(app, "node_modules"));
+		}
+	});
+});
