@@ -1,17 +1,23 @@
 # make demo   build, then show the newest session on this machine (or the bundled example)
 # make test   everything that must pass
 # make bench  the benchmarks of docs/performance.md
+# make npm    the npm package: addon, types, lints, its suite; part of make test
+#
+# The C interface (docs/c-api.md):
+# make install PREFIX=/usr/local [DESTDIR=]   header, libraries, leaflog.pc, CMake package
+# make header   include/leaflog.h from bindings/c
+# make test-c   its tests; part of make test
 
 CARGO ?= cargo
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
-.PHONY: demo test lint doc npm bench
+.PHONY: demo test lint doc bench header test-c npm install
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
 	@sh examples/demo.sh target/release/leaflog $(EXAMPLE)
 
-test: lint
+test: lint test-c
 	$(CARGO) test --locked --all-features
 	$(CARGO) test --locked --no-default-features --lib --quiet
 	$(CARGO) bench --locked --bench core --bench write --bench discovery -- --test
@@ -37,3 +43,28 @@ doc:
 
 bench:
 	$(CARGO) bench --locked --bench core --bench write --bench discovery
+
+# The C interface.
+PREFIX ?= /usr/local
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+# A library made with a thread sanitizer, where there is a compiler that can.
+TSAN_TARGET := $(shell $(CARGO) +nightly --version >/dev/null 2>&1 && rustc -vV | sed -n 's/^host: \(.*-linux-gnu\)$$/\1/p')
+TSAN_FLAGS := -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer
+
+install:
+	$(CARGO) build --release --locked -p leaflog-c
+	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) sh bindings/c/install.sh $(TARGET_DIR)/release
+
+header:
+	LEAFLOG_WRITE_HEADER=1 $(CARGO) test --locked -p leaflog-c --test header
+
+test-c:
+	$(CARGO) test --locked -p leaflog-c
+	$(CARGO) build --locked -p leaflog-c
+ifneq ($(TSAN_TARGET),)
+	RUSTFLAGS="$(TSAN_FLAGS)" $(CARGO) +nightly build --locked -p leaflog-c --target $(TSAN_TARGET) \
+	--target-dir $(TARGET_DIR)/tsan
+endif
+	TSAN_TARGET=$(TSAN_TARGET) TSAN_LIB=$(if $(TSAN_TARGET),$(TARGET_DIR)/tsan/$(TSAN_TARGET)/debug) \
+	sh tests/c/run.sh $(TARGET_DIR)/debug
+	sh tests/c/installed.sh $(TARGET_DIR)/debug

@@ -76,6 +76,14 @@ impl SessionContext {
         })
     }
 
+    /// One of the messages, counted from 0.
+    #[must_use]
+    pub fn message(&self, at: usize) -> Option<Json<'_>> {
+        let end = *self.ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(Json::new(&self.text[start..end]))
+    }
+
     /// The data of the last mode, when it had any.
     #[must_use]
     pub fn mode_data(&self) -> Option<Json<'_>> {
@@ -86,9 +94,19 @@ impl SessionContext {
     /// spelling; bytes that are not UTF-8 become U+FFFD.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut out = Vec::with_capacity(self.text.len() + self.ends.len() + 512);
+        self.write_json(Vec::with_capacity(self.text.len() + self.ends.len() + 512), self.messages())
+    }
+
+    /// As [`SessionContext::to_json`], with an empty list of messages: for those who read them one
+    /// by one.
+    #[must_use]
+    pub fn state_to_json(&self) -> String {
+        self.write_json(Vec::with_capacity(512), std::iter::empty())
+    }
+
+    fn write_json<'a>(&self, mut out: Vec<u8>, messages: impl Iterator<Item = Json<'a>>) -> String {
         out.extend_from_slice(b"{\"messages\":[");
-        push_list(&mut out, self.messages(), |out, message| out.extend_from_slice(message.bytes()));
+        push_list(&mut out, messages, |out, message| out.extend_from_slice(message.bytes()));
         out.push(b']');
         let text = |out: &mut Vec<u8>, key: &str, value: Option<&str>| {
             if let Some(value) = value {
@@ -127,7 +145,7 @@ impl SessionContext {
         String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    fn message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    fn add_message(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.text);
         self.ends.push(self.text.len());
     }
@@ -371,7 +389,7 @@ fn message(item: ContextItem, texts: &mut impl Texts, context: &mut SessionConte
     let (role, keys): (&str, &[&str]) = match item {
         Message(_) => {
             if let Some(message) = entry.get("message") {
-                context.message(|out| out.extend_from_slice(message.bytes()));
+                context.add_message(|out| out.extend_from_slice(message.bytes()));
             }
             return Ok(());
         }
@@ -379,7 +397,7 @@ fn message(item: ContextItem, texts: &mut impl Texts, context: &mut SessionConte
         BranchSummary(_) => ("branchSummary", &["summary", "fromId"]),
         Compaction(_) | RemoteCompaction(_) => ("compactionSummary", &["summary", "shortSummary", "tokensBefore"]),
     };
-    context.message(|out| {
+    context.add_message(|out| {
         out.extend_from_slice(b"{\"role\":");
         push_string(out, role);
         copy(out, entry, keys);

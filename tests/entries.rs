@@ -115,7 +115,7 @@ fn texts_take_anothers_place_with_the_next_rewrite() {
     let before = std::fs::read_to_string(&path).unwrap();
     let line = before.lines().nth(1).unwrap();
     let changed = line.replace("\"1\"", "\"changed\"");
-    let generation = session.generation();
+    let generation = session.revision();
 
     for wrong in [(2, line), (0, r#"{"type":"message","id":"other","parentId":null}"#), (0, "[]")] {
         assert_eq!(session.replace_texts(&[(0, &changed), wrong]).unwrap_err().code(), ErrorCode::InvalidArgument);
@@ -127,7 +127,7 @@ fn texts_take_anothers_place_with_the_next_rewrite() {
     assert_eq!(session.entry_at(0).unwrap().text().unwrap().json().text(), changed);
     session.rewrite_entries(&[]).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before.replace("\"1\"", "\"changed\""));
-    assert_eq!(session.generation(), generation);
+    assert_eq!(session.revision(), generation);
 }
 
 // R53d: positions are those of one reading.
@@ -137,14 +137,14 @@ fn a_file_that_was_replaced_is_another_reading() {
     let path = dir.path().join("s.jsonl");
     std::fs::write(&path, format!("{HEADER}\n{}\n", usual("a", "null", "{}"))).unwrap();
     let mut session = SessionManager::open(&path).unwrap();
-    let generation = session.generation();
+    let generation = session.revision();
     session.append_message(r#"{"role":"user"}"#).unwrap();
-    assert_eq!(session.generation(), generation);
+    assert_eq!(session.revision(), generation);
     let new = dir.path().join("new");
     std::fs::copy(&path, &new).unwrap();
     std::fs::rename(&new, &path).unwrap();
     session.append_message(r#"{"role":"user"}"#).unwrap();
-    assert_ne!(session.generation(), generation);
+    assert_ne!(session.revision(), generation);
     assert_eq!(session.entries().len(), 3);
 }
 

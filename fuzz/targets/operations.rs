@@ -1,4 +1,5 @@
 //! Steps of the model in `tests/model`, drawn from the bytes by the strategy that the test uses.
+//! With `LEAFLOG_SHOW` each step is printed.
 #![no_main]
 #![allow(clippy::unwrap_used)]
 
@@ -28,12 +29,17 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         2 => Where::Nowhere,
         _ => Where::Files,
     };
-    let rng = TestRng::from_seed(RngAlgorithm::PassThrough, data);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let mut world = World::new(place);
-    // Enough bytes for a step each; what is drawn after the last byte is zeros.
-    for _ in 0..(data.len() / 16).min(60) {
+    // Four bytes are a step: changing them changes that step only.
+    for chunk in data.chunks(4).take(60) {
+        let mut seed = [0; 32];
+        seed[..chunk.len()].copy_from_slice(chunk);
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
         let op = ops::op().new_tree(&mut runner).unwrap().current();
+        if std::env::var_os("LEAFLOG_SHOW").is_some() {
+            eprintln!("{op:?}");
+        }
         world.step(&op);
         world.check();
     }

@@ -1,6 +1,6 @@
 //! New ids and the time (R4).
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where a session manager has its ids and times from.
@@ -38,7 +38,7 @@ impl Generator for SystemGenerator {
     fn session_id(&mut self) -> String {
         /// Starts at a random place and wraps, so that two processes seldom meet.
         static SEQUENCE: Mutex<Option<u32>> = Mutex::new(None);
-        let mut sequence = SEQUENCE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut sequence = SEQUENCE.lock();
         let next = sequence.map_or_else(|| fastrand::u32(..), |last| last.wrapping_add(1)) & ((1 << SEQUENCE_BITS) - 1);
         *sequence = Some(next);
         session_id(self.now_ms(), next)

@@ -15,6 +15,7 @@ pub use name::TitleSource;
 pub use options::{Durability, Logger, ManagerOptions, MigrationRewrite};
 pub use state::SessionState;
 
+use crate::blob::BlobStore;
 use crate::breadcrumb;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Generator, LineBuilder, Role, time};
 use crate::error::{Error, ErrorCode, Result};
@@ -187,6 +188,12 @@ impl SessionManager {
     #[must_use]
     pub fn is_started(&self) -> bool {
         self.started
+    }
+
+    /// The store of the session's blobs.
+    #[must_use]
+    pub fn blobs(&self) -> BlobStore {
+        self.options.blobs()
     }
 
     /// The session is kept somewhere (R28).

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// What a storage knows of a file.
@@ -102,6 +103,53 @@ pub trait SessionStorage: Send + Sync {
     /// The first error that was not told yet.
     fn flush(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A storage that several hold.
+impl<S: SessionStorage + ?Sized> SessionStorage for Arc<S> {
+    fn ensure_dir(&self, dir: &Path) -> Result<()> {
+        (**self).ensure_dir(dir)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        (**self).exists(path)
+    }
+
+    fn read_text(&self, path: &Path) -> Result<String> {
+        (**self).read_text(path)
+    }
+
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+        (**self).read_text_prefix(path, most)
+    }
+
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        (**self).write_text(path, text)
+    }
+
+    fn stat(&self, path: &Path) -> Result<StorageStat> {
+        (**self).stat(path)
+    }
+
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        (**self).list_files(dir, pattern)
+    }
+
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        (**self).list_dirs(dir)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        (**self).rename(from, to)
+    }
+
+    fn unlink(&self, path: &Path) -> Result<()> {
+        (**self).unlink(path)
+    }
+
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+        (**self).open_writer(path, mode)
     }
 }
 

@@ -57,11 +57,11 @@ pub struct SessionView {
     memory: Memory,
     /// For entries that are appended.
     reader: load::Reader,
-    /// Which reading of a source this is.
-    generation: u64,
+    revision: u64,
 }
 
-static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+/// Counts the scans of this process.
+static REVISIONS: AtomicU64 = AtomicU64::new(1);
 
 /// How a [`SessionView`] is opened.
 #[derive(Clone, Debug, Default)]
@@ -180,7 +180,7 @@ impl ViewOptions {
             line_count: scan.line_count,
             memory: Memory::default(),
             reader: load::Reader::new(),
-            generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
+            revision: REVISIONS.fetch_add(1, Ordering::Relaxed),
         };
         if view.tree.has_duplicates() {
             let usage = view.usage_of_nodes()?;
@@ -252,13 +252,6 @@ impl SessionView {
         self.migration.is_some()
     }
 
-    /// Which reading of a source this is: as long as it stays the same, an entry keeps its
-    /// position. A session manager reads again when another process replaced the file (R53d).
-    #[must_use]
-    pub fn generation(&self) -> u64 {
-        self.generation
-    }
-
     /// The header as JSON, with the title that counts (R48).
     #[must_use]
     pub fn header_text(&self) -> Vec<u8> {
@@ -294,11 +287,29 @@ impl SessionView {
         self.refs(0..self.tree.count())
     }
 
-    /// The entry at a position of [`SessionView::entries`].
+    /// The entry at a place in [`SessionView::entries`].
     #[must_use]
     pub fn entry_at(&self, position: usize) -> Option<EntryRef<'_>> {
         let index = u32::try_from(position).ok().filter(|&index| index < self.tree.count())?;
         Some(self.entry_ref(index))
+    }
+
+    /// The tree, each entry with its depth and before its children: roots in the order of the file,
+    /// children the oldest first. Every entry that is in the tree comes once.
+    pub fn tree_entries(&self) -> impl Iterator<Item = (usize, EntryRef<'_>)> {
+        let mut next: Vec<(usize, u32)> = self.tree.roots().iter().rev().map(|&root| (0, root)).collect();
+        std::iter::from_fn(move || {
+            let (depth, index) = next.pop()?;
+            next.extend(self.tree.children_by_time(index).into_iter().rev().map(|child| (depth + 1, child)));
+            Some((depth, self.entry_ref(index)))
+        })
+    }
+
+    /// A number that is another one whenever a file was scanned anew, in this process: as long as it
+    /// stays, entries keep their places.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// The entry of an id: its last line (R49).

@@ -153,11 +153,14 @@ impl SessionView {
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
-            if !slot.is_own() && !is_changed {
+            let is_ours = slot.is_own() || is_changed;
+            // Of others' entries, one may have been given a text here that its line has only in part.
+            if !is_ours && old.in_memory(index).is_none() {
                 continue;
             }
             let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             match there {
+                None if !is_ours => {}
                 None => match old.kept_text(index) {
                     Ok(text) => {
                         let index = self.push(text)?;

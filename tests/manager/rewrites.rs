@@ -342,3 +342,20 @@ fn usage_follows_a_changed_text() {
     assert_eq!(m.usage().input, 6.0);
     assert_eq!(SessionView::open(file(&m)).unwrap().usage().input, 6.0);
 }
+
+// R33-R36 are for the line only: a text given to a loaded entry is whole in memory, also after
+// another process wrote the file anew.
+#[test]
+fn a_changed_text_is_whole_after_a_rewrite_of_others() {
+    let dir = Dir::new();
+    let path = file(&three(&dir));
+    let mut m = dir.options().open(&path).unwrap();
+    let mut other = dir.options().open(&path).unwrap();
+    let changed = r#"{"type":"message","id":"00000001","parentId":null,"message":{"role":"user","partialJson":"x"}}"#;
+    m.rewrite_entries(&[("00000001", changed)]).unwrap();
+    other.set_session_name("Name", TitleSource::User).unwrap();
+    m.rewrite_entries(&[]).unwrap();
+    assert_eq!(m.title(), Some("Name"));
+    assert_eq!(m.entry("00000001").unwrap().text().unwrap().json().text(), changed);
+    assert!(!text(&m).contains("partialJson"));
+}

@@ -42,8 +42,7 @@ fn of_view(context: &leaflog::SessionContext) -> Context {
     }
 }
 
-/// What is shown of an entry. A text that somebody else wrote anew may be shown in both forms, as
-/// long as the file is the one it was written to.
+/// What is shown of an entry.
 fn shown(seen: &Seen, real: EntryRef<'_>) -> String {
     let text = real.loaded_text().unwrap();
     let text = String::from_utf8(text.json().bytes().to_vec()).unwrap();

@@ -313,7 +313,7 @@ impl World {
             Line::Entry(item) => match old.iter().find(|seen| seen.item.id == item.id) {
                 Some(seen) if changed.contains(&item.id) => Held::Entry(Seen { saved: true, ..seen.clone() }),
                 Some(seen) => {
-                    let whole = seen.whole && seen.item.line() == item.line() && (seen.own || grown);
+                    let whole = seen.whole && seen.item.line() == item.line();
                     Held::Entry(Seen {
                         item: item.clone(),
                         own: seen.own,

@@ -20,7 +20,7 @@ const GROUP: usize = 128 << 10;
 pub fn stamp(session: &Handle) -> f64 {
     let view = session.read();
     #[allow(clippy::cast_precision_loss, reason = "a generation counts what one process reads")]
-    let generation = view.generation() as f64;
+    let generation = view.revision() as f64;
     let count = u32::try_from(view.entries().len()).unwrap_or(u32::MAX);
     generation * f64::from(u32::MAX) + f64::from(count)
 }

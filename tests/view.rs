@@ -1,0 +1,60 @@
+//! Entries by place, the tree from top to bottom, single messages of a context.
+
+use leaflog::{Leaf, SessionManager, ViewOptions};
+
+const FILE: &str = concat!(
+    r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}"#,
+    "\n",
+    r#"{"type":"message","id":"r","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"Q"}}"#,
+    "\n",
+    r#"{"type":"message","id":"late","parentId":"r","timestamp":"2026-02-16T10:25:00.000Z","message":{"role":"user","content":"L"}}"#,
+    "\n",
+    r#"{"type":"message","id":"early","parentId":"r","timestamp":"2026-02-16T10:22:00.000Z","message":{"role":"user","content":"E"}}"#,
+    "\n",
+    r#"{"type":"message","id":"c1","parentId":"c2","timestamp":"2026-02-16T10:26:00.000Z","message":{"role":"user","content":1}}"#,
+    "\n",
+    r#"{"type":"message","id":"c2","parentId":"c1","timestamp":"2026-02-16T10:27:00.000Z","message":{"role":"user","content":2}}"#,
+    "\n",
+    r#"{"type":"message","message":{"role":"user"}}"#,
+    "\n",
+);
+
+// R49: roots in file order, children the oldest first, the first of a cycle is a root, each entry once.
+#[test]
+fn r49_the_tree_from_top_to_bottom() {
+    let view = ViewOptions::new().read_bytes(FILE).unwrap();
+    let tree: Vec<_> = view.tree_entries().map(|(depth, entry)| (depth, entry.id().unwrap().into_owned())).collect();
+    let expected = [(0, "r"), (1, "early"), (1, "late"), (0, "c1"), (1, "c2")];
+    assert_eq!(tree, expected.map(|(depth, id)| (depth, id.to_owned())));
+}
+
+#[test]
+fn entries_by_place() {
+    let view = ViewOptions::new().read_bytes(FILE).unwrap();
+    assert_eq!(view.entry_at(2).unwrap().id().as_deref(), Some("early"));
+    assert!(view.entry_at(5).unwrap().id().is_none());
+    assert!(view.entry_at(6).is_none() && view.entry_at(usize::MAX).is_none());
+}
+
+#[test]
+fn a_context_by_message_and_without_messages() {
+    let view = ViewOptions::new().read_bytes(FILE).unwrap();
+    let context = view.context(Leaf::Id("late")).unwrap();
+    assert_eq!(context.message(0).unwrap().text(), r#"{"role":"user","content":"Q"}"#);
+    assert_eq!(context.message(1).unwrap().text(), r#"{"role":"user","content":"L"}"#);
+    assert!(context.message(2).is_none());
+    assert_eq!(
+        context.to_json().replace(r#"[{"role":"user","content":"Q"},{"role":"user","content":"L"}]"#, "[]"),
+        context.state_to_json()
+    );
+}
+
+#[test]
+fn the_revision_is_another_when_entries_change_place() {
+    let mut manager = SessionManager::in_memory("/work").unwrap();
+    let first = manager.revision();
+    manager.append_message(r#"{"role":"user","content":1}"#).unwrap();
+    assert_eq!(manager.revision(), first);
+    manager.new_session(None).unwrap();
+    assert_ne!(manager.revision(), first);
+}
