@@ -1,6 +1,7 @@
 # make demo   build, then show the newest session on this machine (or the bundled example)
 # make test   everything that must pass
 # make bench  the benchmarks of docs/performance.md
+# make npm    the npm package: addon, types, lints, its suite; part of make test
 #
 # The C interface (docs/c-api.md):
 # make install PREFIX=/usr/local [DESTDIR=]   header, libraries, leaflog.pc, CMake package
