@@ -54,7 +54,7 @@ pub struct leaflog_id {
 /// # Safety
 /// The type is `repr(C)`, begins with a `usize`, and is valid with every byte 0 and with whatever
 /// C can store in its fields.
-pub(crate) unsafe trait Sized: Copy {}
+pub(crate) unsafe trait Plain: Copy {}
 
 impl leaflog_str {
     pub(crate) const ABSENT: Self = Self { data: std::ptr::null(), len: 0 };
@@ -217,7 +217,7 @@ impl<T> Out<T> {
 
 /// Reads a struct of the caller. Fields beyond the size it gives are 0, which is their default; a
 /// larger struct than this library knows must have nothing but 0 in what is not known.
-pub(crate) fn read_sized<T: Sized>(from: *const T, what: &str) -> Result<T, Failure> {
+pub(crate) fn read_sized<T: Plain>(from: *const T, what: &str) -> Result<T, Failure> {
     // SAFETY: the trait says that all 0 is valid.
     let mut value: T = unsafe { std::mem::zeroed() };
     let size = size_at(from, what)?;
@@ -237,7 +237,7 @@ pub(crate) fn read_sized<T: Sized>(from: *const T, what: &str) -> Result<T, Fail
 }
 
 /// A struct of the caller that may be NULL, which is all defaults.
-pub(crate) fn read_optional<T: Sized>(from: *const T, what: &str) -> Result<Option<T>, Failure> {
+pub(crate) fn read_optional<T: Plain>(from: *const T, what: &str) -> Result<Option<T>, Failure> {
     if from.is_null() { Ok(None) } else { read_sized(from, what).map(Some) }
 }
 
@@ -247,7 +247,7 @@ pub(crate) struct OutSized<T> {
     size: usize,
 }
 
-impl<T: Sized> OutSized<T> {
+impl<T: Plain> OutSized<T> {
     pub(crate) fn new(place: *mut T, what: &str) -> Result<Self, Failure> {
         let size = size_at(place.cast_const(), what)?;
         Ok(Self { place, size })
@@ -266,7 +266,7 @@ impl<T: Sized> OutSized<T> {
 }
 
 /// The size that a struct begins with.
-fn size_at<T: Sized>(from: *const T, what: &str) -> Result<usize, Failure> {
+fn size_at<T: Plain>(from: *const T, what: &str) -> Result<usize, Failure> {
     /// No struct will ever be as large; a variable that was never set often is.
     const MOST: usize = 4096;
     if from.is_null() {

@@ -192,11 +192,11 @@ pub struct leaflog_custom_message {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Sized for leaflog_session_init {}
+unsafe impl abi::Plain for leaflog_session_init {}
 // SAFETY: as above.
-unsafe impl abi::Sized for leaflog_compaction {}
+unsafe impl abi::Plain for leaflog_compaction {}
 // SAFETY: as above.
-unsafe impl abi::Sized for leaflog_custom_message {}
+unsafe impl abi::Plain for leaflog_custom_message {}
 
 /// Appends what a sub-agent is started with.
 #[unsafe(no_mangle)]

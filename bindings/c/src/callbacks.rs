@@ -130,7 +130,7 @@ pub struct leaflog_storage_functions {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and optional functions after it.
-unsafe impl abi::Sized for leaflog_storage_functions {}
+unsafe impl abi::Plain for leaflog_storage_functions {}
 
 /// Adds a piece of the text, or a path, to what the function gives.
 #[unsafe(no_mangle)]

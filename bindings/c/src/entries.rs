@@ -105,7 +105,7 @@ pub struct leaflog_entry {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Sized for leaflog_entry {}
+unsafe impl abi::Plain for leaflog_entry {}
 
 /// Makes an iterator.
 fn iterate(

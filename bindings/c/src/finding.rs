@@ -46,7 +46,7 @@ pub struct leaflog_find_options {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and an optional function after it.
-unsafe impl abi::Sized for leaflog_find_options {}
+unsafe impl abi::Plain for leaflog_find_options {}
 
 /// What was found: sessions, and what could not be read. It does not change, and any number of threads may read it at
 /// once. The caller frees it with `leaflog_listing_free()`.
@@ -173,7 +173,7 @@ pub struct leaflog_session_info {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Sized for leaflog_session_info {}
+unsafe impl abi::Plain for leaflog_session_info {}
 
 #[derive(Clone, Copy)]
 struct Progress {

@@ -64,7 +64,7 @@ pub struct leaflog_prompt {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Sized for leaflog_prompt {}
+unsafe impl abi::Plain for leaflog_prompt {}
 
 fn open(
     history: *mut *mut leaflog_history,

@@ -100,9 +100,9 @@ pub struct leaflog_view_options {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and optional functions after it.
-unsafe impl abi::Sized for leaflog_options {}
+unsafe impl abi::Plain for leaflog_options {}
 // SAFETY: as above.
-unsafe impl abi::Sized for leaflog_view_options {}
+unsafe impl abi::Plain for leaflog_view_options {}
 
 /// The caller's log function and what it wants to be handed.
 #[derive(Clone, Copy)]

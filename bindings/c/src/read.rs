@@ -329,7 +329,7 @@ pub struct leaflog_usage {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers after it.
-unsafe impl abi::Sized for leaflog_usage {}
+unsafe impl abi::Plain for leaflog_usage {}
 
 /// What the messages say they cost.
 #[unsafe(no_mangle)]
