@@ -408,12 +408,17 @@ impl Inner {
             }
             return Err(self.failed(error));
         }
+        let expected = known.len + bytes.len() as u64;
+        let end = disk::end_of_write(file).unwrap_or(expected);
         self.dirty = true;
         self.ends_line = true;
-        self.known = Some(Identity { len: known.len + bytes.len() as u64, ..known });
-        view.grown(known.len + bytes.len() as u64);
+        // A program that knows no lock may have written since the look: then the file is read anew
+        // with the next write.
+        self.known = (end == expected).then_some(Identity { len: end, ..known });
+        view.grown(end);
+        let start = end - bytes.len() as u64;
         for &(index, offset, len, form) in &placed {
-            view.written(index, known.len + offset, len, form);
+            view.written(index, start + offset, len, form);
             view.appended_line(index);
         }
         pending.unsaved.clear();
@@ -564,3 +569,7 @@ impl Sink for FileSink<'_> {
         self.inner.put_blob(hash, bytes)
     }
 }
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

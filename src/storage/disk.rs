@@ -4,7 +4,7 @@
 //! of operations can be cut at each of them.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, Write as _};
 use std::path::Path;
 
 /// What tells one file from another, and whether it grew.
@@ -82,6 +82,11 @@ pub(crate) fn write_once(mut file: &File, bytes: &[u8]) -> Result<(), (io::Error
     }
     // What a full disk says on the next write.
     Err((io::Error::from(io::ErrorKind::StorageFull), written))
+}
+
+/// Where the last write to a file that is open for appending ended.
+pub(crate) fn end_of_write(mut file: &File) -> io::Result<u64> {
+    if cfg!(unix) { file.stream_position() } else { Err(io::ErrorKind::Unsupported.into()) }
 }
 
 /// Writes all of `bytes` to a file nobody else sees yet.
