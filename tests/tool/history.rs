@@ -114,9 +114,14 @@ fn nothing_to_show() {
     let ran = history(dir.path(), &[]);
     assert_eq!((ran.code, ran.err), (3, format!("leaflog: no prompt history at {}\n", path.display())));
     assert!(!path.exists());
-    let ran = history(&dir.path().join("other"), &[]);
-    let message = "leaflog: no prompt history (no agent keeps sessions on this machine)\n";
-    assert_eq!((ran.code, ran.err.as_str()), (3, message));
+    // A history needs no sessions beside it.
+    let other = dir.path().join("other");
+    let message = format!("leaflog: no prompt history at {}\n", other.join("agent/history.db").display());
+    let ran = history(&other, &[]);
+    assert_eq!((ran.code, ran.err), (3, message));
+    fs::create_dir_all(other.join("agent")).unwrap();
+    HistoryStorage::open(other.join("agent/history.db")).unwrap().close().unwrap();
+    assert_eq!(history(&other, &[]).code, 0);
 }
 
 #[test]

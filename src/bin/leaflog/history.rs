@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::text::{first_line, one_line, width};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use leaflog::{HistoryEntry, HistoryStorage, session_roots};
+use leaflog::{AgentDirs, HistoryEntry, HistoryStorage, session_roots};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -35,16 +35,14 @@ pub fn run(args: &HistoryArgs, out: &mut Out) -> Result<Exit, Failure> {
 /// The history of the first agent on this machine that has one.
 fn find() -> Result<PathBuf, Failure> {
     let beside = |root: &PathBuf| Some(root.parent()?.join("history.db"));
-    let candidates: Vec<PathBuf> = session_roots().iter().filter_map(beside).collect();
+    let mut candidates = vec![AgentDirs::new().history_db()];
+    candidates.extend(session_roots().iter().filter_map(beside));
     if let Some(found) = candidates.iter().find(|path| path.exists()) {
         return Ok(found.clone());
     }
+    candidates.dedup();
     let searched: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-    Err(Failure::not_found(if searched.is_empty() {
-        "no prompt history (no agent keeps sessions on this machine)".to_owned()
-    } else {
-        format!("no prompt history at {}", searched.join(", "))
-    }))
+    Err(Failure::not_found(format!("no prompt history at {}", searched.join(", "))))
 }
 
 fn json(entries: &[HistoryEntry], out: &mut Out) -> Result<(), Failure> {
