@@ -1382,6 +1382,12 @@ leaflog_status leaflog_session_move(struct leaflog_session *session,
                                     struct leaflog_str new_cwd,
                                     struct leaflog_error **error);
 
+/// The folder that `leaflog_session_move()` would move the session to.
+leaflog_status leaflog_session_dir_after_move(const struct leaflog_session *session,
+                                              struct leaflog_str new_cwd,
+                                              struct leaflog_string *out,
+                                              struct leaflog_error **error);
+
 /// Waits until everything appended would survive a power cut. Before the session starts there is nothing
 /// to wait for.
 leaflog_status leaflog_session_flush(struct leaflog_session *session,
@@ -1480,6 +1486,12 @@ leaflog_status leaflog_session_header_json(const struct leaflog_session *session
                                            struct leaflog_string *out,
                                            struct leaflog_error **error);
 
+/// The whole file as one JSON array: the header, then further headers and the entries in the order of the file,
+/// neither migrated nor with blobs in place of references.
+leaflog_status leaflog_session_raw_json(const struct leaflog_session *session,
+                                        struct leaflog_string *out,
+                                        struct leaflog_error **error);
+
 /// The id of the leaf, which the next append becomes a child of; absent when that is a root.
 leaflog_status leaflog_session_leaf_id(const struct leaflog_session *session,
                                        struct leaflog_string *out,
@@ -1537,6 +1549,12 @@ leaflog_status leaflog_session_is_read_only(const struct leaflog_session *sessio
 leaflog_status leaflog_session_is_persisted(const struct leaflog_session *session,
                                             bool *is_persisted,
                                             struct leaflog_error **error);
+
+/// Whether the session has started: every append is written at once from then on. READ_ONLY for a session that is only
+/// read.
+leaflog_status leaflog_session_is_started(const struct leaflog_session *session,
+                                          bool *is_started,
+                                          struct leaflog_error **error);
 
 /// How far the session is on disk. Each of the places may be NULL. `unsaved` gets how many entries are in
 /// memory and not on disk; `last_saved_id` the id of the last entry of this handle that is, absent when

@@ -119,6 +119,9 @@ static void null_everywhere(void) {
     FAILS(bad, leaflog_session_size(NULL, &number, &error));
     FAILS(bad, leaflog_session_is_migrated(NULL, &flag, &error));
     FAILS(bad, leaflog_session_is_read_only(NULL, &flag, &error));
+    FAILS(bad, leaflog_session_is_started(NULL, &flag, &error));
+    FAILS(bad, leaflog_session_raw_json(NULL, &out, &error));
+    FAILS(bad, leaflog_session_dir_after_move(NULL, S("x"), &out, &error));
     FAILS(bad, leaflog_session_is_persisted(NULL, &flag, &error));
     FAILS(bad, leaflog_session_persist_status(NULL, NULL, NULL, NULL, &error));
     FAILS(bad, leaflog_session_usage(NULL, &usage, &error));

@@ -127,6 +127,9 @@ static void texts(const leaflog_session *session) {
     OK(leaflog_session_entries_json(session, LEAFLOG_STORED, &out, &error));
     CHECK(out.data[0] == '[' && out.data[out.len - 1] == ']');
     HAS(out, "\"content\":\"\\ud83d\"}},{\"type\":\"label\"");
+    OK(leaflog_session_raw_json(session, &out, &error));
+    CHECK(strncmp(out.data, "[{\"type\":\"session\",\"version\":3,", 31) == 0);
+    HAS(out, "\"n\":1e400},{\"type\":\"message\",\"id\":\"c\"");
     OK(leaflog_session_tree_json(session, LEAFLOG_LOADED, &out, &error));
     CHECK(strncmp(out.data, "[{\"depth\":0,\"entry\":{\"type\":\"message\",\"id\":\"r\"", 45) == 0);
     HAS(out, "{\"depth\":2,\"label\":\"here\",\"entry\":{\"type\":\"odd_type\"");

@@ -36,6 +36,8 @@ static void starts(const leaflog_options *options, const char *cwd) {
     leaflog_id id;
     OK(leaflog_session_append_message(session, S(USER), &id, &error));
     CHECK(strlen(id.text) == 8);
+    OK(leaflog_session_is_started(session, &flag, &error));
+    CHECK(!flag);
     OK(leaflog_session_flush(session, &error));
     CHECK(read_file(file.data) == NULL);
 
@@ -51,6 +53,8 @@ static void starts(const leaflog_options *options, const char *cwd) {
     char *text = read_file(file.data);
     CHECK(text != NULL && strstr(text, USER) != NULL && strstr(text, ASSISTANT) != NULL);
     free(text);
+    OK(leaflog_session_is_started(session, &flag, &error));
+    CHECK(flag);
     OK(leaflog_session_persist_status(session, &unsaved, &last, NULL, &error));
     CHECK(unsaved == 0);
     TEXT(last, answer.text);
@@ -303,7 +307,12 @@ static void branches(const leaflog_options *options, const char *cwd) {
     OK(leaflog_session_set_file(session, lend(out), &error));
     CHECK(count_of(session) == 5);
     char *elsewhere = in_dir("elsewhere");
+    leaflog_string before, after;
+    OK(leaflog_session_dir_after_move(session, S(elsewhere), &before, &error));
     OK(leaflog_session_move(session, S(elsewhere), &error));
+    OK(leaflog_session_dir(session, &after, &error));
+    TEXT(after, before.data);
+    leaflog_string_free(&before);
     CHECK(read_file(out.data) == NULL);
     leaflog_string_free(&out);
     OK(leaflog_session_cwd(session, &out, &error));

@@ -214,6 +214,23 @@ pub extern "C" fn leaflog_session_move(
     work(session, error, |manager| Ok(manager.move_to(new_cwd.path("new_cwd")?)?))
 }
 
+/// The folder that `leaflog_session_move()` would move the session to.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_session_dir_after_move(
+    session: *const leaflog_session,
+    new_cwd: leaflog_str,
+    out: *mut leaflog_string,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    guard(error, || {
+        let out = Out::new(out, "out")?;
+        let new_cwd = new_cwd.path("new_cwd")?;
+        let dir = session::work(session, |manager| Ok(manager.dir_after_move(new_cwd)))?;
+        out.put_with(|| leaflog_string::path(&dir));
+        Ok(())
+    })
+}
+
 /// Waits until everything appended would survive a power cut. Before the session starts there is nothing
 /// to wait for.
 #[unsafe(no_mangle)]

@@ -124,6 +124,17 @@ pub extern "C" fn leaflog_session_header_json(
     text(session, out, error, |view| Ok(leaflog_string::new(view.header().json().bytes())))
 }
 
+/// The whole file as one JSON array: the header, then further headers and the entries in the order of the file,
+/// neither migrated nor with blobs in place of references.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_session_raw_json(
+    session: *const leaflog_session,
+    out: *mut leaflog_string,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    text(session, out, error, |view| Ok(leaflog_string::new(view.raw_entries()?)))
+}
+
 /// The id of the leaf, which the next append becomes a child of; absent when that is a root.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_session_leaf_id(
@@ -280,6 +291,21 @@ pub extern "C" fn leaflog_session_is_persisted(
     guard(error, || {
         let out = Out::new(is_persisted, "is_persisted")?;
         out.put(session::work(session, |manager| Ok(manager.is_persisted()))?);
+        Ok(())
+    })
+}
+
+/// Whether the session has started: every append is written at once from then on. READ_ONLY for a session that is only
+/// read.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_session_is_started(
+    session: *const leaflog_session,
+    is_started: *mut bool,
+    error: *mut *mut leaflog_error,
+) -> leaflog_status {
+    guard(error, || {
+        let out = Out::new(is_started, "is_started")?;
+        out.put(session::work(session, |manager| Ok(manager.is_started()))?);
         Ok(())
     })
 }
