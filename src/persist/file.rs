@@ -471,6 +471,11 @@ impl Inner {
         };
         let written = write(&mut sink)?;
         sink.write_out()?;
+        let len = sink.written;
+        if len < about {
+            // Gives back what was reserved and is not needed, which the file would keep.
+            disk::truncate(temp.file(), len).map_err(|error| self.failed(error))?;
+        }
         self.sync_blobs()?;
         disk::sync(temp.file()).map_err(|error| self.failed(error))?;
         Ok((temp, written))

@@ -385,3 +385,22 @@ fn copies_of_a_file_that_was_replaced() {
         assert_eq!((m.title(), ids(&SessionView::open(file(&m)).unwrap())), (Some("Name"), ids(&m)));
     }
 }
+
+// A short branch of a long session takes the room of its lines, not that of the whole session.
+#[cfg(unix)]
+#[test]
+fn a_copy_takes_no_more_room_than_it_needs() {
+    use std::os::unix::fs::MetadataExt as _;
+    let dir = Dir::new();
+    let mut m = dir.create();
+    let first = m.append_message(ASSISTANT).unwrap();
+    m.append_message(&format!(r#"{{"role":"user","content":"{}"}}"#, "Hello ".repeat(80_000))).unwrap();
+    m.append_message(&format!(r#"{{"role":"user","content":"{}"}}"#, "World ".repeat(80_000))).unwrap();
+    let before = std::fs::metadata(file(&m)).unwrap();
+    assert!(before.len() > 900_000);
+    m.create_branched_session(&first).unwrap();
+    let branch = std::fs::metadata(file(&m)).unwrap();
+    assert!(branch.len() < 1000);
+    // In units of 512 bytes; file systems give room in pieces of some kilobytes.
+    assert!(branch.blocks() * 512 < 300_000, "{} bytes take {} blocks", branch.len(), branch.blocks());
+}
