@@ -2,6 +2,7 @@
 //! through a temporary file (R31).
 
 use super::Pending;
+use super::blobs::Blobs;
 use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
@@ -28,7 +29,7 @@ pub(crate) struct SessionFile {
 struct Inner {
     /// Links followed.
     path: PathBuf,
-    blobs: BlobStore,
+    blobs: Blobs,
     /// Open for appending; closed between `close` and the next write.
     file: Option<File>,
     /// What the view holds of the file; `None` before it is there.
@@ -38,8 +39,6 @@ struct Inner {
     sync_appends: bool,
     /// Something was written since the last sync.
     dirty: bool,
-    /// Blobs written since the last sync.
-    unsynced_blobs: Vec<BlobHash>,
     /// A file that was no session, and where it was copied.
     set_aside: Option<(Identity, PathBuf)>,
     /// Used again by each append.
@@ -93,13 +92,12 @@ impl SessionFile {
     pub(crate) fn new(path: &Path, blobs: BlobStore, lock_timeout: Duration, sync_appends: bool) -> Self {
         let path = followed(path);
         let inner = Inner {
-            blobs,
+            blobs: Blobs::new(blobs),
             file: None,
             known: None,
             ends_line: true,
             sync_appends,
             dirty: false,
-            unsynced_blobs: Vec::new(),
             set_aside: None,
             batch: Batch::default(),
             path,
@@ -241,7 +239,7 @@ impl SessionFile {
 
     /// Waits until everything written would survive a power cut (R30).
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.inner.sync_blobs()?;
+        self.inner.blobs.sync()?;
         if !self.inner.dirty {
             return Ok(());
         }
@@ -389,7 +387,7 @@ impl Inner {
                 Some(prepared) => {
                     let form = prepared.form();
                     for (hash, blob) in prepared.blobs {
-                        self.put_blob(hash, &blob)?;
+                        self.blobs.put(hash, &blob)?;
                     }
                     bytes.extend_from_slice(&prepared.line);
                     form
@@ -426,7 +424,7 @@ impl Inner {
             self.batch = Batch { bytes, placed };
         }
         if self.sync_appends {
-            self.sync_blobs()?;
+            self.blobs.sync()?;
             disk::sync(self.file()?).map_err(|error| self.failed(error))?;
             self.dirty = false;
         }
@@ -476,7 +474,7 @@ impl Inner {
             // Gives back what was reserved and is not needed, which the file would keep.
             disk::truncate(temp.file(), len).map_err(|error| self.failed(error))?;
         }
-        self.sync_blobs()?;
+        self.blobs.sync()?;
         disk::sync(temp.file()).map_err(|error| self.failed(error))?;
         Ok((temp, written))
     }
@@ -487,25 +485,6 @@ impl Inner {
 
     fn sync_dir(&self) -> Result<()> {
         disk::sync_dir(self.dir()).map_err(|error| self.failed(error))
-    }
-
-    fn put_blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        self.blobs.put_as(&hash, bytes)?;
-        self.unsynced_blobs.push(hash);
-        Ok(())
-    }
-
-    fn sync_blobs(&mut self) -> Result<()> {
-        while let Some(hash) = self.unsynced_blobs.pop() {
-            if let Err(error) = self.blobs.sync(&hash) {
-                // One that somebody removed is said once: no retry brings it back.
-                if error.code() != ErrorCode::NotFound {
-                    self.unsynced_blobs.push(hash);
-                }
-                return Err(error);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -571,7 +550,7 @@ impl Sink for FileSink<'_> {
     }
 
     fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        self.inner.put_blob(hash, bytes)
+        self.inner.blobs.put(hash, bytes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Writing what a session manager decided: what is not on disk yet, how it gets there, and the
 //! error that stays in force.
 
+mod blobs;
 mod copy;
 mod file;
 mod prepare;

@@ -2,6 +2,7 @@
 //! what is there.
 
 use super::Pending;
+use super::blobs::Blobs;
 use super::copy::{CopyLine, copy};
 use super::prepare::{LineForm, prepare};
 use super::rewrite::{Sink, rewrite};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 pub(crate) struct StoredSession {
     storage: Arc<dyn SessionStorage>,
     path: PathBuf,
-    blobs: BlobStore,
+    blobs: Blobs,
     writer: Option<Box<dyn SessionStorageWriter>>,
     /// What is there ends with a newline.
     ends_line: bool,
@@ -36,7 +37,8 @@ impl fmt::Debug for StoredSession {
 
 impl StoredSession {
     pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
-        Self { storage, path: path.to_owned(), blobs, writer: None, ends_line: true, is_new: true, stale: false }
+        let (path, blobs) = (path.to_owned(), Blobs::new(blobs));
+        Self { storage, path, blobs, writer: None, ends_line: true, is_new: true, stale: false }
     }
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
@@ -119,8 +121,8 @@ impl StoredSession {
                 None => (text.to_owned(), LineForm::Same),
                 Some(prepared) => {
                     let form = prepared.form();
-                    for (hash, blob) in &prepared.blobs {
-                        self.blobs.put_as(hash, blob)?;
+                    for (hash, blob) in prepared.blobs {
+                        self.blobs.put(hash, &blob)?;
                     }
                     (prepared.line, form)
                 }
@@ -177,24 +179,26 @@ impl StoredSession {
     }
 
     fn write_to(
-        &self,
+        &mut self,
         temp: &Path,
         view: &SessionView,
         pending: &Pending,
         now_ms: i64,
     ) -> Result<(Vec<u8>, super::Layout)> {
-        let mut sink = TextSink { blobs: &self.blobs, bytes: Vec::new() };
+        let mut sink = TextSink { blobs: &mut self.blobs, bytes: Vec::new() };
         let layout = rewrite(view, pending, now_ms, &mut sink)?;
-        self.write_lines(temp, &sink.bytes)?;
-        Ok((sink.bytes, layout))
+        let bytes = sink.bytes;
+        self.write_lines(temp, &bytes)?;
+        Ok((bytes, layout))
     }
 
-    fn write_lines(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+    fn write_lines(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
         let mut writer = self.storage.open_writer(path, WriterMode::Truncate)?;
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             writer.write_line(&String::from_utf8_lossy(line))?;
         }
         writer.flush()?;
+        self.blobs.sync()?;
         writer.fsync()?;
         writer.close()
     }
@@ -210,21 +214,21 @@ impl StoredSession {
             let message = "cannot write the session: the file exists";
             return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.path));
         }
-        let mut sink = TextSink { blobs: &self.blobs, bytes: Vec::new() };
+        let mut sink = TextSink { blobs: &mut self.blobs, bytes: Vec::new() };
         copy(source, header, lines, &mut sink)?;
+        let bytes = sink.bytes;
         let temp = temp::path_for(&self.path);
-        self.write_lines(&temp, &sink.bytes).and_then(|()| self.storage.rename(&temp, &self.path)).inspect_err(
-            |_| {
-                let _: Result<()> = self.storage.unlink(&temp);
-            },
-        )?;
+        self.write_lines(&temp, &bytes).and_then(|()| self.storage.rename(&temp, &self.path)).inspect_err(|_| {
+            let _: Result<()> = self.storage.unlink(&temp);
+        })?;
         // What was written is known: a storage need not give it back at once.
-        let view = ViewOptions::new().blobs(self.blobs.dir()).read(Source::Bytes(sink.bytes), Some(&self.path))?;
+        let view = ViewOptions::new().blobs(self.blobs.dir()).read(Source::Bytes(bytes), Some(&self.path))?;
         (self.ends_line, self.is_new) = (true, false);
         Ok(view)
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
+        self.blobs.sync()?;
         if let Some(writer) = &mut self.writer {
             writer.flush().and_then(|()| writer.fsync())?;
         }
@@ -257,7 +261,7 @@ pub(crate) fn copy_text(source: &SessionView, header: &[u8], lines: &[CopyLine])
 
 /// Collects the file.
 struct TextSink<'a> {
-    blobs: &'a BlobStore,
+    blobs: &'a mut Blobs,
     bytes: Vec<u8>,
 }
 
@@ -274,6 +278,10 @@ impl Sink for TextSink<'_> {
     }
 
     fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()> {
-        self.blobs.put_as(&hash, bytes)
+        self.blobs.put(hash, bytes)
     }
 }
+
+#[cfg(test)]
+#[path = "storage_tests.rs"]
+mod tests;
