@@ -826,8 +826,8 @@ leaflog_status leaflog_blobs_dir(const struct leaflog_blobs *blobs,
                                  struct leaflog_string *out,
                                  struct leaflog_error **error);
 
-/// Puts bytes into the store; what is there already is not written again. `reference`, which may be NULL,
-/// gets `blob:sha256:` and the hash.
+/// Puts bytes into the store and waits until they would survive a power cut; what is there already is not
+/// written again. `reference`, which may be NULL, gets `blob:sha256:` and the hash.
 leaflog_status leaflog_blobs_put(const struct leaflog_blobs *blobs,
                                  struct leaflog_str bytes,
                                  struct leaflog_string *reference,

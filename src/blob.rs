@@ -59,20 +59,19 @@ impl BlobStore {
         Ok(if is_whole { Blob::Found(bytes) } else { Blob::Damaged })
     }
 
-    /// Puts bytes into the store. What is there already is not written again.
-    ///
-    /// The blob survives the process when this returns, and a power cut after
-    /// [`SessionManager::flush`](crate::SessionManager::flush).
+    /// Puts bytes into the store, and waits until they would survive a power cut. What is there
+    /// already is not written again.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash> {
         let hash = BlobHash::of(bytes);
         self.put_as(&hash, bytes)?;
+        self.sync(&hash)?;
         Ok(hash)
     }
 
-    /// Puts bytes whose hash is known. A file of that name with other bytes, as a power cut can
+    /// Puts bytes whose hash is known; [`BlobStore::sync`] is left to the caller. A file of that name with other bytes, as a power cut can
     /// leave it, is replaced.
     pub(crate) fn put_as(&self, hash: &BlobHash, bytes: &[u8]) -> Result<()> {
         let path = self.path(hash);

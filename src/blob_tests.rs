@@ -3,6 +3,7 @@
 use super::{Blob, BlobHash, BlobStore, Form, hex, references};
 use crate::error::ErrorCode;
 use crate::json::apply;
+use crate::storage::disk::{Op, faults};
 
 /// `printf hello | sha256sum`
 const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
@@ -48,6 +49,18 @@ fn putting() {
         assert_eq!(store.get(&hash(HELLO)).unwrap(), Blob::Found(b"hello".to_vec()), "{damage:?}");
     }
     assert_eq!(std::fs::read_dir(store.dir()).unwrap().count(), 1);
+}
+
+// R51: a caller's blob is synced, and its name; also one that is there: it may have been put just now.
+#[test]
+fn putting_waits_for_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = BlobStore::new(dir.path());
+    for _ in 0..2 {
+        faults::plan(None, false);
+        store.put(b"hello").unwrap();
+        assert!(faults::end().ends_with(&[Op::Sync, Op::SyncDir]));
+    }
 }
 
 // R51, F27: whatever stands where the blob should be, the session stays usable.

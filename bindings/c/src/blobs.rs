@@ -79,8 +79,8 @@ pub extern "C" fn leaflog_blobs_dir(
     })
 }
 
-/// Puts bytes into the store; what is there already is not written again. `reference`, which may be NULL,
-/// gets `blob:sha256:` and the hash.
+/// Puts bytes into the store and waits until they would survive a power cut; what is there already is not
+/// written again. `reference`, which may be NULL, gets `blob:sha256:` and the hash.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_blobs_put(
     blobs: *const leaflog_blobs,

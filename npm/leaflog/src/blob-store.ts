@@ -6,7 +6,7 @@ import type { BlobPutResult } from "./types";
 export class BlobStore {
 	constructor(readonly dir: string) {}
 
-	/** Puts bytes into the store; what is there already is not written again. */
+	/** Puts bytes into the store, where they survive a power cut; what is there already is not written again. */
 	async put(data: Uint8Array): Promise<BlobPutResult> {
 		const hash = native.blobPut(this.dir, data);
 		return {
