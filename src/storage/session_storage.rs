@@ -151,6 +151,10 @@ impl<S: SessionStorage + ?Sized> SessionStorage for Arc<S> {
     fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
         (**self).open_writer(path, mode)
     }
+
+    fn flush(&self) -> Result<()> {
+        (**self).flush()
+    }
 }
 
 /// Writes lines to one file of a storage.

@@ -37,9 +37,9 @@ struct Recent {
 
 /// How much of what was written lately is kept.
 ///
-/// Enough for what a program that knows no lock may have missed, and little enough to stay in a
-/// cache: filling 4 MB makes an append a tenth slower.
-const RECENT_BYTES: usize = 512 << 10;
+/// Filling a buffer that does not fit the second-level cache makes an append a tenth slower; but a
+/// few large entries must fit, for it is the only copy of them when the file is cut in place.
+const RECENT_BYTES: usize = 4 << 20;
 /// A larger buffer is given back.
 const LARGEST_BUFFER: usize = 64 << 10;
 
