@@ -42,6 +42,11 @@ pub fn format(ms: i64) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
+/// A timestamp as it stands in the name of a file.
+pub(crate) fn in_file_name(timestamp: &str) -> String {
+    timestamp.replace([':', '.'], "-")
+}
+
 /// Year, month and day of a day counted from 1970, with years that begin in March.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;

@@ -65,7 +65,7 @@ fn empty(conn: &Connection) -> rusqlite::Result<()> {
 
 /// Copies the database and its journals, so that the copy opens as the database did.
 fn copy_aside(path: &Path) -> io::Result<PathBuf> {
-    let now = time::format(SystemGenerator.now_ms()).replace([':', '.'], "-");
+    let now = time::in_file_name(&time::format(SystemGenerator.now_ms()));
     let to = beside(path, &format!(".invalid-{now}"));
     for suffix in ["", "-wal", "-journal"] {
         // Closing it would take away the locks that SQLite has on the file in this process, so it

@@ -42,7 +42,7 @@ impl SessionManager {
             .finish();
         let lines: Vec<CopyLine> = (0..self.view.tree().count()).map(CopyLine::Entry).collect();
         let leaf = self.view.tree().leaf();
-        let new = self.session_dir.join(format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-")));
+        let new = self.path_of(&timestamp, &id);
         self.become_copy(&header, &lines, Some(&new))?;
         // Every entry has its place in the copy.
         self.view.set_leaf(leaf);
@@ -68,9 +68,7 @@ impl SessionManager {
             title_source: self.title_source().map(str::to_owned),
         };
         let header = new_header(&id, &timestamp, &self.cwd, &extras);
-        let new = self
-            .is_persisted()
-            .then(|| self.session_dir.join(format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))));
+        let new = self.is_persisted().then(|| self.path_of(&timestamp, &id));
         self.become_copy(&header, &lines, new.as_deref())?;
         Ok(new)
     }

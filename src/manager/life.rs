@@ -5,7 +5,7 @@ use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::manager::options::MigrationRewrite;
 use crate::paths;
-use crate::storage::{FileSessionStorage, SessionStorage, artifacts_dir, disk};
+use crate::storage::{artifacts_dir, disk};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ impl SessionManager {
         let found = match &mut backend {
             Backend::Nowhere => None,
             Backend::File(file) => file.open(self.options.migration_rewrite == MigrationRewrite::Immediate, now)?,
-            Backend::Storage(stored) => stored.open(&time::format(now).replace([':', '.'], "-"))?,
+            Backend::Storage(stored) => stored.open(now)?,
         };
         let is_new = found.is_none();
         let view = match found {
@@ -128,7 +128,7 @@ impl SessionManager {
         }
         let new_dir = self.dir_after_move(&new_cwd);
         if self.is_persisted() {
-            self.ensure_dir(&new_dir)?;
+            self.options.ensure_dir(&new_dir)?;
         }
         let Some((old, name)) = self.path.clone().and_then(|path| Some((path.clone(), path.file_name()?.to_owned())))
         else {
@@ -209,13 +209,6 @@ impl SessionManager {
         self.cwd = cwd;
         self.session_dir = dir;
         self.leave_breadcrumb();
-    }
-
-    fn ensure_dir(&self, dir: &Path) -> Result<()> {
-        match &self.options.storage {
-            Some(storage) => storage.ensure_dir(dir),
-            None => FileSessionStorage.ensure_dir(dir),
-        }
     }
 
     fn storage_exists(&self, path: &Path) -> bool {

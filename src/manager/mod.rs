@@ -133,10 +133,7 @@ impl SessionManager {
     fn make(options: ManagerOptions, cwd: PathBuf, session_dir: PathBuf, persist: bool) -> Result<Self> {
         let mut generator = (options.generator)();
         if persist {
-            match &options.storage {
-                Some(storage) => storage.ensure_dir(&session_dir)?,
-                None => crate::storage::SessionStorage::ensure_dir(&crate::storage::FileSessionStorage, &session_dir)?,
-            }
+            options.ensure_dir(&session_dir)?;
         }
         let now = generator.now_ms();
         let id = generator.session_id();
@@ -458,8 +455,11 @@ impl SessionManager {
     /// Where a session of this header is kept by default (R1).
     fn new_path(&self) -> PathBuf {
         let header = self.header();
-        let stamp = header.timestamp.as_deref().unwrap_or_default().replace([':', '.'], "-");
-        self.session_dir.join(format!("{stamp}_{}.jsonl", header.id))
+        self.path_of(header.timestamp.as_deref().unwrap_or_default(), &header.id)
+    }
+
+    fn path_of(&self, timestamp: &str, id: &str) -> PathBuf {
+        self.session_dir.join(format!("{}_{id}.jsonl", time::in_file_name(timestamp)))
     }
 }
 

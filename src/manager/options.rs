@@ -287,11 +287,15 @@ impl ManagerOptions {
     pub fn default_session_dir(&self, cwd: impl AsRef<Path>) -> Result<PathBuf> {
         let cwd = paths::absolute(cwd.as_ref());
         let dir = self.project_dir(&cwd);
-        match &self.storage {
-            Some(storage) => storage.ensure_dir(&dir)?,
-            None => FileSessionStorage.ensure_dir(&dir)?,
-        }
+        self.ensure_dir(&dir)?;
         Ok(dir)
+    }
+
+    pub(super) fn ensure_dir(&self, dir: &Path) -> Result<()> {
+        match &self.storage {
+            Some(storage) => storage.ensure_dir(dir),
+            None => FileSessionStorage.ensure_dir(dir),
+        }
     }
 
     pub(super) fn dir_for(&self, cwd: &Path) -> PathBuf {

@@ -7,7 +7,6 @@ use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
-use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, Identity};
 use crate::storage::lock::{Held, SessionLock};
@@ -350,9 +349,7 @@ impl Inner {
         if identity.len == 0 || self.set_aside.as_ref().is_some_and(|(known, _)| *known == identity) {
             return Ok(());
         }
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".invalid-{}", time::format(now_ms).replace([':', '.'], "-")));
-        let to = self.path.with_file_name(name);
+        let to = super::aside(&self.path, now_ms);
         let mut copy = disk::create_new(&to).map_err(failed)?;
         let copied = std::io::copy(&mut from, &mut copy)
             .and_then(|_| disk::sync(&copy))

@@ -15,7 +15,9 @@ pub(crate) use prepare::{LineForm, MayChange, Prepared, is_plain, prepare};
 pub(crate) use rewrite::Layout;
 pub(crate) use storage::{StoredSession, copy_text};
 
+use crate::entry::time;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// What is in memory and not yet, or not in this form, on disk.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,13 @@ impl Pending {
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
+}
+
+/// Where what stands at `path` and is no session is copied (R16).
+fn aside(path: &Path, now_ms: i64) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".invalid-{}", time::in_file_name(&time::format(now_ms))));
+    path.with_file_name(name)
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use super::copy::{CopyLine, copy};
 use super::prepare::{LineForm, prepare};
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
-use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{SessionStorage, SessionStorageWriter, Source, WriterMode, temp};
 use crate::view::{SessionView, ViewOptions};
@@ -43,7 +42,7 @@ impl StoredSession {
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
     /// copied to a path of its own first (R16).
-    pub(crate) fn open(&mut self, aside: &str) -> Result<Option<SessionView>> {
+    pub(crate) fn open(&mut self, now_ms: i64) -> Result<Option<SessionView>> {
         let leftover = temp::path_for(&self.path);
         if self.storage.exists(&leftover) {
             let _: Result<()> = self.storage.unlink(&leftover);
@@ -64,9 +63,7 @@ impl StoredSession {
                 Ok(Some(view))
             }
             Err(error) if error.code() == ErrorCode::NotASession => {
-                let mut name = self.path.file_name().unwrap_or_default().to_owned();
-                name.push(format!(".invalid-{aside}"));
-                let to = self.path.with_file_name(name);
+                let to = super::aside(&self.path, now_ms);
                 if self.storage.exists(&to) {
                     return Err(Error::new(ErrorCode::AlreadyExists, "cannot set aside what is no session").at(&to));
                 }
@@ -88,7 +85,7 @@ impl StoredSession {
         if !self.stale {
             return Ok(());
         }
-        let found = self.open(&time::format(now_ms).replace([':', '.'], "-"))?;
+        let found = self.open(now_ms)?;
         self.stale = false;
         // When nothing is there everything is written again.
         let Some(mut found) = found else { return Ok(()) };
