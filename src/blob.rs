@@ -2,6 +2,7 @@
 
 use crate::entry::BLOB_PREFIX;
 use crate::error::{Error, Result};
+use crate::hex::hex;
 use crate::json::{Edit, Key, Visitor, decode, push_string, walk};
 use crate::storage::{TempFile, disk};
 use base64::Engine as _;
@@ -144,11 +145,6 @@ impl BlobHash {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
 }
 
 /// A reference in an entry's text.

@@ -56,6 +56,7 @@ mod context;
 mod discovery;
 mod entry;
 mod error;
+mod hex;
 #[cfg(feature = "history")]
 mod history;
 mod json;

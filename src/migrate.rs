@@ -1,11 +1,10 @@
 //! Older versions, read as the current one (R10, R11). The text of a line is changed when it is
 //! read; nothing is written here.
 
-use crate::blob::hex;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Role};
 use crate::json::{Edit, Json, Object, apply, push_string};
 use crate::load::{Other, OtherKind, Scan};
-use crate::tree::{Id, Parent, Tree, hex_id};
+use crate::tree::{Id, Parent, Tree};
 use hashbrown::HashSet;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
@@ -139,11 +138,12 @@ fn derived_id(header_id: &str, line: u64, on_line: u32, used: &mut HashSet<u32>)
         text = format!("{text}:{on_line}");
     }
     loop {
-        let digest = hex(&Sha256::digest(text.as_bytes())[..4]);
-        match hex_id(digest.as_bytes()) {
-            Some(id) if used.insert(id) => return id,
-            _ => text.push(':'),
+        let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        let id = u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]);
+        if used.insert(id) {
+            return id;
         }
+        text.push(':');
     }
 }
 

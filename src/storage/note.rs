@@ -1,6 +1,7 @@
 //! Small files that are a convenience: nobody waits until they survive a power cut, and that one
 //! cannot be written is no error. So they are none of the operations of [`disk`](super::disk).
 
+use super::temp;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,8 +19,7 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(dir) = path.parent() {
         dirs.recursive(true).create(dir)?;
     }
-    let name = path.file_name().unwrap_or_default().display();
-    let temp = path.with_file_name(format!(".{name}.{:016x}.tmp", fastrand::u64(..)));
+    let temp = temp::random_path(path);
     let mut file = options.write(true).create_new(true).open(&temp)?;
     let written = file.write_all(text).and_then(|()| std::fs::rename(&temp, path));
     if written.is_err() {

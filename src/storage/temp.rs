@@ -1,7 +1,7 @@
 //! Files that take another's place.
 
 use super::disk;
-use crate::blob::hex;
+use crate::hex::hex;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fs::File;
@@ -33,7 +33,7 @@ impl TempFile {
 
     /// A temporary file that others may make at the same time.
     pub(crate) fn random(target: &Path) -> io::Result<Self> {
-        Self::at(beside(target, &format!(".{:016x}.tmp", fastrand::u64(..))))
+        Self::at(random_path(target))
     }
 
     fn at(path: PathBuf) -> io::Result<Self> {
@@ -98,6 +98,11 @@ pub(crate) fn beside(target: &Path, ending: &str) -> PathBuf {
 /// in `.jsonl`: it is never taken for a session.
 pub(crate) fn path_for(target: &Path) -> PathBuf {
     beside(target, ".tmp")
+}
+
+/// The same of a file that others may write at the same time.
+pub(crate) fn random_path(target: &Path) -> PathBuf {
+    beside(target, &format!(".{:016x}.tmp", fastrand::u64(..)))
 }
 
 /// Whether a process that died while it wrote `target` anew left something.

@@ -1,6 +1,7 @@
 //! One index record an entry line, and the ids.
 
 use crate::entry::{EntryKind, Role};
+use crate::hex::hex;
 
 /// What the index keeps of an entry: where its text is, and what the walks ask for. 32 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -262,7 +263,7 @@ pub(crate) fn hex_id(id: &[u8]) -> Option<u32> {
 
 /// The text of such an id.
 pub(crate) fn hex_text(id: u32) -> String {
-    (0..8).rev().map(|digit| char::from(b"0123456789abcdef"[(id >> (4 * digit) & 15) as usize])).collect()
+    hex(&id.to_be_bytes())
 }
 
 /// The value of each hex digit; 255 for other bytes.
