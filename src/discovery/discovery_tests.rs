@@ -1,4 +1,5 @@
 use super::{SessionFinder, header_of};
+use crate::{MemorySessionStorage, SessionStorage as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -124,4 +125,20 @@ fn headers() {
     assert_eq!(read(&dir.file("e", &long, 0)).as_deref(), Some("long"));
     let error = header_of(None, &dir.0.path().join("none")).unwrap_err();
     assert_eq!(error.path(), Some(&*dir.0.path().join("none")));
+}
+
+// R38, R15: the prefix of a storage may end one unit early, where a pair of surrogates would be
+// split: that is not the end of the file.
+#[test]
+fn a_prefix_that_would_split_a_character() {
+    let storage = MemorySessionStorage::new();
+    let path = Path::new("/s/a.jsonl");
+    let start = r#"{"type":"session","id":"s","title":""#;
+    for at in 4093..=4096 {
+        // The pair of the emoji are the units at `at` and the next.
+        let text = format!("{start}{}😀\"}}\n", "t".repeat(at - start.len()));
+        storage.write_text(path, &text).unwrap();
+        let header = header_of(Some(&storage), path).unwrap();
+        assert_eq!(header.map(|header| header.id).as_deref(), Some("s"), "{at}");
+    }
 }

@@ -66,7 +66,8 @@ impl Place<'_> {
             }
             Self::Storage(storage) => beginning(scanner, |most| {
                 let text = storage.read_text_prefix(path, most).map_err(|error| named(error, path))?;
-                let whole = text.len() < most;
+                // A character that would be split is left out: up to three bytes, or one unit.
+                let whole = text.len() + 3 < most;
                 Ok((text.into_bytes(), whole))
             }),
         }
