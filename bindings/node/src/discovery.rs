@@ -101,8 +101,7 @@ pub fn loaded_new() -> External<StorageHandle> {
 #[napi(catch_unwind)]
 pub fn loaded_put(storage: &External<StorageHandle>, path: String, text: String, ms: f64) -> napi::Result<()> {
     let StorageHandle::Loaded(loaded) = &**storage else { return Err(invalid("this storage takes no files")) };
-    let modified = Duration::try_from_secs_f64(ms / 1000.0).map_or(UNIX_EPOCH, |since| UNIX_EPOCH + since);
-    let stat = StorageStat { size: text.encode_utf16().count() as u64, modified };
+    let stat = StorageStat { size: text.encode_utf16().count() as u64, modified: from_ms(ms) };
     loaded.0.lock().insert(PathBuf::from(path), (text, stat));
     Ok(())
 }
@@ -179,7 +178,7 @@ fn info(session: &SessionInfo) -> Value {
         "title": session.title,
         "parentSessionPath": session.parent_session,
         "created": session.created_ms,
-        "modified": ms(session.modified),
+        "modified": to_ms(session.modified),
         "messageCount": session.message_count,
         "firstMessage": session.first_message,
     })
@@ -188,17 +187,22 @@ fn info(session: &SessionInfo) -> Value {
 fn recent(session: &RecentSession) -> Value {
     json!({
         "path": session.path.to_string_lossy(),
-        "mtime": ms(session.modified),
+        "mtime": to_ms(session.modified),
         "fullName": session.full_name,
         "name": session.name(),
     })
 }
 
-fn ms(time: SystemTime) -> f64 {
+/// Milliseconds since 1970.
+pub(crate) fn to_ms(time: SystemTime) -> f64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => since.as_secs_f64() * 1000.0,
         Err(before) => -before.duration().as_secs_f64() * 1000.0,
     }
+}
+
+fn from_ms(ms: f64) -> SystemTime {
+    Duration::try_from_secs_f64(ms / 1000.0).map_or(UNIX_EPOCH, |since| UNIX_EPOCH + since)
 }
 
 fn finder(options: Options, storage: Option<&External<StorageHandle>>) -> SessionFinder {
@@ -246,8 +250,7 @@ pub fn resolve_session(
 /// How long before now a session changed, in words.
 #[napi(catch_unwind)]
 pub fn time_ago(ms: f64) -> String {
-    let modified = Duration::try_from_secs_f64(ms / 1000.0).map_or(UNIX_EPOCH, |since| UNIX_EPOCH + since);
-    RecentSession { path: PathBuf::new(), modified, full_name: String::new() }.time_ago(SystemTime::now())
+    RecentSession { path: PathBuf::new(), modified: from_ms(ms), full_name: String::new() }.time_ago(SystemTime::now())
 }
 
 /// The texts of a session, joined by spaces.

@@ -1,6 +1,6 @@
 //! The storages that come with the library, for callers of their methods.
 
-use crate::discovery::Loaded;
+use crate::discovery::{Loaded, to_ms};
 use crate::error::convert;
 use crate::queue::Queue;
 use leaflog::{FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, WriterMode};
@@ -8,7 +8,6 @@ use napi::bindgen_prelude::External;
 use napi_derive::napi;
 use parking_lot::Mutex;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 /// A storage that is not the file system.
 pub enum StorageHandle {
@@ -67,12 +66,8 @@ pub fn storage_write(storage: Storage<'_>, path: String, content: String) -> nap
 #[napi(catch_unwind)]
 pub fn storage_stat(storage: Storage<'_>, path: String) -> napi::Result<Vec<f64>> {
     let stat = with(storage, |storage| storage.stat(Path::new(&path)))?;
-    let ms = match stat.modified.duration_since(UNIX_EPOCH) {
-        Ok(since) => since.as_secs_f64() * 1000.0,
-        Err(before) => -before.duration().as_secs_f64() * 1000.0,
-    };
     #[allow(clippy::cast_precision_loss, reason = "a number of JavaScript is a double")]
-    Ok(vec![stat.size as f64, ms])
+    Ok(vec![stat.size as f64, to_ms(stat.modified)])
 }
 
 #[napi(catch_unwind)]
