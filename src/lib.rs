@@ -13,7 +13,7 @@
 //! use leaflog::{Leaf, SessionView, ViewOptions};
 //!
 //! # fn main() -> leaflog::Result<()> {
-//! let file = r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}
+//! let file = r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada"}
 //! {"type":"message","id":"a1b2c3d4","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"Hello"}}
 //! "#;
 //! let session = ViewOptions::new().read_bytes(file)?;
@@ -35,7 +35,7 @@
 //!
 //! # fn main() -> leaflog::Result<()> {
 //! # let dir = std::env::temp_dir().join(format!("leaflog-doc-{}", std::process::id()));
-//! let mut session = ManagerOptions::new().agent_dir(&dir).create("/work/shop")?;
+//! let mut session = ManagerOptions::new().agent_dir(&dir).create("/home/ada/shop")?;
 //! let question = session.append_message(r#"{"role":"user","content":"Hello"}"#)?;
 //! session.append_message(r#"{"role":"assistant","content":[{"type":"text","text":"Hi"}]}"#)?;
 //! session.set_session_name("Greetings", TitleSource::User)?;
