@@ -49,6 +49,7 @@ impl SessionManager {
                 view_of(header, &self.options)?
             }
         };
+        let latched = self.latched.clone();
         let before = self.replace_view(view);
         self.put_at(path);
         self.backend = backend;
@@ -65,7 +66,7 @@ impl SessionManager {
             _ => Ok(()),
         };
         if let Err(error) = written {
-            self.restore_state(before);
+            self.put_back(before, latched);
             return Err(error);
         }
         Ok(())
@@ -164,7 +165,7 @@ impl SessionManager {
         if self.storage_exists(new) {
             return Err(Error::new(ErrorCode::AlreadyExists, "cannot move the session: the file exists").at(new));
         }
-        let before = self.capture_state();
+        let (before, latched) = (self.capture_state(), self.latched.clone());
         let had_file = self.storage_exists(old);
         let mut old_backend = std::mem::replace(&mut self.backend, Backend::Nowhere);
         let moved = match &mut old_backend {
@@ -190,7 +191,7 @@ impl SessionManager {
                 // Best effort: the old file is whole.
                 let _: Result<()> = self.remove_session_file(new);
             }
-            self.restore_state(before);
+            self.put_back(before, latched);
             return Err(error);
         }
         Ok(())

@@ -313,13 +313,19 @@ impl SessionManager {
     /// # Errors
     /// An error of writing.
     pub fn ensure_on_disk(&mut self) -> Result<()> {
-        let again = self.latched.take().is_some();
+        let latched = self.latched.take();
+        let again = latched.is_some();
         let is_there = self.started && self.pending.is_empty() && !self.view.is_migrated() && self.backend_exists();
         if !again && is_there {
             return Ok(());
         }
         self.started = self.is_persisted();
-        self.write(Backend::rewrite)
+        let result = self.write(Backend::rewrite);
+        if result.is_err() && self.latched.is_none() {
+            // The file was locked: nothing was tried.
+            self.latched = latched;
+        }
+        result
     }
 
     /// Writes the file anew, with other texts for some entries: each an id and the whole entry as

@@ -1,6 +1,7 @@
 //! Going back to how a manager was.
 
 use super::{Backend, SessionManager};
+use crate::error::Error;
 use crate::persist::{Known, Pending};
 use crate::view::SessionView;
 use std::path::PathBuf;
@@ -58,6 +59,12 @@ impl SessionManager {
             Backend::File(file) => Some(file.known()),
             _ => None,
         }
+    }
+
+    /// Goes back to the state before something that failed, with the failure that was in force then.
+    pub(super) fn put_back(&mut self, state: SessionState, latched: Option<Error>) {
+        self.restore_state(state);
+        self.latched = latched;
     }
 
     /// Goes back to a state of this manager, without the failure in force. What was appended since

@@ -1,10 +1,16 @@
-//! A session file that a program writes to which knows no lock (R53h).
+//! A session file that a program writes to which knows no lock (R53h); a failed sync (R32).
 
 use super::SessionFile;
 use crate::blob::BlobStore;
+use crate::error::ErrorCode;
+use crate::manager::{ManagerOptions, SessionManager};
 use crate::persist::Pending;
+use crate::storage::disk::Op;
+use crate::storage::disk::faults::{self, Fault};
+use crate::storage::lock::SessionLock;
 use crate::view::SessionView;
 use std::io::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"}"#;
@@ -46,4 +52,64 @@ fn a_line_between_look_and_write() {
     file.rewrite(&mut view, &mut pending, 0).unwrap();
     assert_eq!(texts(&view), all);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{}\n", all.join("\n")));
+}
+
+const ASSISTANT: &str = r#"{"role":"assistant","content":[{"type":"text","text":"Hi"}]}"#;
+
+/// A session whose last flush failed to sync: what it wrote may be gone with the next power cut,
+/// and another sync would not say so.
+fn not_synced(dir: &Path) -> SessionManager {
+    let options = ManagerOptions::new().agent_dir(dir).lock_timeout(Duration::ZERO);
+    let mut manager = options.create("/project").unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    // The look at the file, then the sync.
+    faults::plan(Some((1, Fault::Fails)), false);
+    assert_eq!(manager.flush().unwrap_err().code(), ErrorCode::Io);
+    assert_eq!(faults::end(), [Op::Stat, Op::Sync]);
+    manager
+}
+
+/// The failure is in force, and a retry that succeeds ends it.
+fn is_in_force(manager: &mut SessionManager) {
+    assert_eq!(manager.flush().unwrap_err().code(), ErrorCode::Io);
+    manager.ensure_on_disk().unwrap();
+    manager.flush().unwrap();
+}
+
+// R32: a retry that found the session locked was none.
+#[test]
+fn r32_a_retry_that_cannot_be_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = not_synced(dir.path());
+    let mut other = SessionLock::new(manager.session_file().unwrap(), Duration::ZERO);
+    let held = other.acquire(true).unwrap();
+    assert_eq!(manager.ensure_on_disk().unwrap_err().code(), ErrorCode::Locked);
+    drop(held);
+    is_in_force(&mut manager);
+}
+
+// R32: who could not go to another session has the old one, with its failure.
+#[test]
+fn r32_a_session_that_could_not_be_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = not_synced(dir.path());
+    faults::plan(Some((0, Fault::Fails)), true);
+    manager.set_session_file(dir.path().join("new.jsonl")).unwrap_err();
+    faults::end();
+    is_in_force(&mut manager);
+
+    // A move that fails at each of its operations.
+    for at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manager = not_synced(dir.path());
+        faults::plan(Some((at, Fault::Fails)), true);
+        let moved = manager.move_to("/other");
+        faults::end();
+        if moved.is_ok() {
+            assert!(at > 5);
+            break;
+        }
+        is_in_force(&mut manager);
+    }
 }
