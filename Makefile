@@ -17,6 +17,9 @@ demo:
 	$(CARGO) build --release --locked --bin leaflog
 	@sh examples/demo.sh target/release/leaflog $(EXAMPLE)
 
+# Property tests take the same cases each time here; with `cargo test` they take others each time.
+test: export PROPTEST_RNG_SEED ?= 20260216
+
 test: lint test-c
 	$(CARGO) test --locked --all-features
 	$(CARGO) test --locked --no-default-features --lib --quiet

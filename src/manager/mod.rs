@@ -361,9 +361,8 @@ impl SessionManager {
         let mut recount = false;
         for (index, text) in texts {
             recount |= self.view.replace(index, text)?;
-            if self.view.span(index).is_some() {
-                self.pending.changed.insert(index);
-            }
+            // One without a line may have one all the same, written after the state that was gone back to.
+            self.pending.changed.insert(index);
         }
         if recount {
             self.view.recount_usage()?;

@@ -416,7 +416,7 @@ impl Inner {
             view.written(index, start + offset, len, form);
             view.appended_line(index);
         }
-        pending.unsaved.clear();
+        pending.written(placed.len());
         if bytes.capacity() <= LARGEST_BATCH {
             self.batch = Batch { bytes, placed };
         }

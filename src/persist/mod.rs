@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Pending {
     /// Entries without a line, in the order they were appended.
     pub(crate) unsaved: Vec<u32>,
-    /// Entries whose line has an older text.
+    /// Entries that were given another text: a line they have has the older one.
     pub(crate) changed: BTreeSet<u32>,
     /// Header fields set here: the last value of each.
     pub(crate) header: Vec<(&'static str, Option<String>)>,
@@ -39,6 +39,13 @@ impl Pending {
     /// Nothing waits to be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.unsaved.is_empty() && self.changed.is_empty() && self.header.is_empty()
+    }
+
+    /// The first `count` unsaved entries are on disk, as they are in memory.
+    pub(crate) fn written(&mut self, count: usize) {
+        for index in self.unsaved.drain(..count) {
+            self.changed.remove(&index);
+        }
     }
 
     /// Everything is on disk.

@@ -121,7 +121,7 @@ impl<S: Sink> Rewriter<'_, S> {
     }
 
     fn entry(&mut self, index: u32, piece: Piece) -> Result<()> {
-        if self.pending.changed.contains(&index) {
+        if self.pending.changed.contains(&index) && self.view.in_memory(index).is_some() {
             return self.prepared(index);
         }
         let offset = self.layout.len;

@@ -112,32 +112,40 @@ impl StoredSession {
     /// Writes the unsaved lines, one after another. Those that were written are saved even when a
     /// later one fails.
     fn append_lines(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
-        while let Some(&index) = pending.unsaved.first() {
-            let text = view.in_memory(index).unwrap_or_default();
-            let (mut line, form) = match prepare(text) {
-                None => (text.to_owned(), LineForm::Same),
-                Some(prepared) => {
-                    let form = prepared.form();
-                    for (hash, blob) in prepared.blobs {
-                        self.blobs.put(hash, &blob)?;
-                    }
-                    (prepared.line, form)
+        let mut count = 0;
+        let written = pending.unsaved.iter().try_for_each(|&index| {
+            self.append_line(view, index)?;
+            count += 1;
+            Ok(())
+        });
+        pending.written(count);
+        written
+    }
+
+    fn append_line(&mut self, view: &mut SessionView, index: u32) -> Result<()> {
+        let text = view.in_memory(index).unwrap_or_default();
+        let (mut line, form) = match prepare(text) {
+            None => (text.to_owned(), LineForm::Same),
+            Some(prepared) => {
+                let form = prepared.form();
+                for (hash, blob) in prepared.blobs {
+                    self.blobs.put(hash, &blob)?;
                 }
-            };
-            let len = line.len();
-            line.push(b'\n');
-            let start = usize::from(!self.ends_line);
-            if start == 1 {
-                line.insert(0, b'\n');
+                (prepared.line, form)
             }
-            self.writer()?.write_line(&String::from_utf8_lossy(&line))?;
-            self.ends_line = true;
-            let offset = view.source().len() + start as u64;
-            view.append_bytes(&line);
-            view.written(index, offset, len as u32, form);
-            view.appended_line(index);
-            pending.unsaved.remove(0);
+        };
+        let len = line.len();
+        line.push(b'\n');
+        let start = usize::from(!self.ends_line);
+        if start == 1 {
+            line.insert(0, b'\n');
         }
+        self.writer()?.write_line(&String::from_utf8_lossy(&line))?;
+        self.ends_line = true;
+        let offset = view.source().len() + start as u64;
+        view.append_bytes(&line);
+        view.written(index, offset, len as u32, form);
+        view.appended_line(index);
         Ok(())
     }
 

@@ -366,6 +366,34 @@ fn restoring_loses_nothing_of_the_file() {
     assert!(m.entry(&later).is_some());
 }
 
+// A text given after going back to a state in which the session had not started takes the place of
+// the one that was written meanwhile.
+#[test]
+fn restoring_and_changing_what_was_written_since() {
+    let dir = Dir::new();
+    for storage in [None, Some(leaflog::MemorySessionStorage::new())] {
+        let options = match &storage {
+            None => dir.options(),
+            Some(storage) => dir.options().storage(storage.clone()),
+        };
+        let mut m = options.create("/work/memory-or-not").unwrap();
+        let first = m.append_message(USER).unwrap();
+        let state = m.capture_state();
+        let second = m.append_message(ASSISTANT).unwrap();
+        m.restore_state(state);
+        let before = m.entry(&first).unwrap().text().unwrap().json().text().into_owned();
+        let after = before.replace("Hello", "Changed");
+        m.rewrite_entries(&[(&first, &after)]).unwrap();
+        assert_eq!(m.entry(&first).unwrap().text().unwrap().json().text(), after);
+        let written = match &storage {
+            None => text(&m),
+            Some(storage) => leaflog::SessionStorage::read_text(storage, m.session_file().unwrap()).unwrap(),
+        };
+        assert_eq!(written.lines().nth(1), Some(&*after));
+        assert_eq!((ids(&m), written.lines().count()), (vec![first, second], 3));
+    }
+}
+
 // The same where a storage keeps the session; the leaf is that of the state.
 #[test]
 fn restoring_loses_nothing_of_a_storage() {

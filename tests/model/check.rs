@@ -153,7 +153,9 @@ impl World {
         let paths: Vec<_> = self.files.keys().cloned().collect();
         assert_eq!(self.place.sessions(), paths);
         for (path, file) in &self.files {
-            let text = String::from_utf8(self.place.read(path).unwrap()).unwrap();
+            // A program may have cut a line inside a character.
+            let bytes = self.place.read(path).unwrap();
+            let text = String::from_utf8_lossy(&bytes);
             let blank = [' ', '\r', '\0'];
             let found: Vec<&str> =
                 text.split('\n').map(|line| line.trim_matches(blank)).filter(|line| !line.is_empty()).collect();
