@@ -81,7 +81,6 @@ pub fn text(id: &str, cwd: &Path, message: &str) -> String {
 }
 
 /// Sets when a file was changed: `second` seconds after a moment in 2023.
-#[allow(dead_code)]
 pub fn changed_at(path: &Path, second: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + second);
     fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
