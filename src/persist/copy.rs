@@ -61,10 +61,8 @@ pub(crate) fn copy(source: &SessionView, header: &[u8], lines: &[CopyLine], sink
         match is_new.then(|| prepare(&text)).flatten() {
             None => sink.bytes(&text)?,
             Some(prepared) => {
-                for (hash, blob) in prepared.blobs {
-                    sink.blob(hash, &blob)?;
-                }
-                sink.bytes(&prepared.line)?;
+                let (line, _) = prepared.put_blobs(|hash, blob| sink.blob(hash, blob))?;
+                sink.bytes(&line)?;
             }
         }
         sink.bytes(b"\n")?;

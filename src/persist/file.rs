@@ -382,11 +382,8 @@ impl Inner {
                     LineForm::Same
                 }
                 Some(prepared) => {
-                    let form = prepared.form();
-                    for (hash, blob) in prepared.blobs {
-                        self.blobs.put(hash, &blob)?;
-                    }
-                    bytes.extend_from_slice(&prepared.line);
+                    let (line, form) = prepared.put_blobs(|hash, blob| self.blobs.put(hash, blob))?;
+                    bytes.extend_from_slice(&line);
                     form
                 }
             };

@@ -2,6 +2,7 @@
 //! into the blob store (R33-R36, R51, R52). Memory is never touched.
 
 use crate::blob::BlobHash;
+use crate::error::Result;
 use crate::json::{Edit, Key, Visitor, apply, decode, push_string, walk};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -41,6 +42,15 @@ pub(crate) enum LineForm {
 impl Prepared {
     pub(crate) fn form(&self) -> LineForm {
         if self.lossless { LineForm::References } else { LineForm::Reduced }
+    }
+
+    /// Puts the blobs, and only then gives the line that names them (R51), with its form.
+    pub(crate) fn put_blobs(self, mut put: impl FnMut(BlobHash, &[u8]) -> Result<()>) -> Result<(Vec<u8>, LineForm)> {
+        let form = self.form();
+        for (hash, bytes) in self.blobs {
+            put(hash, &bytes)?;
+        }
+        Ok((self.line, form))
     }
 }
 

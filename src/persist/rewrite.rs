@@ -145,11 +145,8 @@ impl<S: Sink> Rewriter<'_, S> {
                 LineForm::Same
             }
             Some(prepared) => {
-                let form = prepared.form();
-                for (hash, bytes) in prepared.blobs {
-                    self.sink.blob(hash, &bytes)?;
-                }
-                self.bytes(&prepared.line)?;
+                let (line, form) = prepared.put_blobs(|hash, bytes| self.sink.blob(hash, bytes))?;
+                self.bytes(&line)?;
                 form
             }
         };

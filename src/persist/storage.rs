@@ -4,7 +4,7 @@
 use super::Pending;
 use super::blobs::Blobs;
 use super::copy::{CopyLine, copy};
-use super::prepare::{LineForm, prepare};
+use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
 use crate::error::{Error, ErrorCode, Result};
@@ -124,15 +124,9 @@ impl StoredSession {
 
     fn append_line(&mut self, view: &mut SessionView, index: u32) -> Result<()> {
         let text = view.in_memory(index).unwrap_or_default();
-        let (mut line, form) = match prepare(text) {
+        let (mut line, form) = match view.prepared(index) {
             None => (text.to_owned(), LineForm::Same),
-            Some(prepared) => {
-                let form = prepared.form();
-                for (hash, blob) in prepared.blobs {
-                    self.blobs.put(hash, &blob)?;
-                }
-                (prepared.line, form)
-            }
+            Some(prepared) => prepared.put_blobs(|hash, blob| self.blobs.put(hash, blob))?,
         };
         let len = line.len();
         line.push(b'\n');
