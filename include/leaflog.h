@@ -212,6 +212,11 @@ typedef struct leaflog_entries leaflog_entries;
 /// the function fails, and left as it is otherwise; what was in it is not freed.
 typedef struct leaflog_error leaflog_error;
 
+/// Ids and times that are known beforehand, for tests: the same calls make the same files. Any number of threads
+/// may use one at once. Sessions that were made with it keep it; the caller frees the handle with
+/// `leaflog_generator_free()`.
+typedef struct leaflog_generator leaflog_generator;
+
 /// The prompt history: a SQLite database that any number of processes may have open. Any number of threads may use one
 /// at once. A thread of its own writes; a forked child must not use its parent's. The caller frees it with
 /// `leaflog_history_free()`.
@@ -418,6 +423,9 @@ typedef struct leaflog_options {
     struct leaflog_str terminal;
     /// How session folders of projects are named: LEAFLOG_DIRS_…
     int32_t dir_naming;
+    /// Where ids and times come from, for tests; NULL: the clock of the machine and random numbers. The session keeps
+    /// it; the handle can be freed before.
+    const struct leaflog_generator *generator;
 } leaflog_options;
 
 /// Is told how many files of how many are done, and stops the listing by giving anything but 0. It is called on the
@@ -1203,6 +1211,18 @@ leaflog_status leaflog_default_session_dir(const struct leaflog_options *options
 leaflog_status leaflog_session_folders(const struct leaflog_options *options,
                                        struct leaflog_string *out,
                                        struct leaflog_error **error);
+
+/// A clock that stands at `start_ms`, in milliseconds since 1970, and moves on by `step_ms` milliseconds with each
+/// id it gives; otherwise it stands still. A step of 0 is one of 1. The id of an entry is the lowest 32 bits of the
+/// milliseconds of its timestamp, in hex. Ids that one generator gives never meet; two that begin at the same moment
+/// give the same ids. So share one among all that goes on with the same sessions.
+leaflog_status leaflog_generator_sequence(int64_t start_ms,
+                                          uint32_t step_ms,
+                                          struct leaflog_generator **generator,
+                                          struct leaflog_error **error);
+
+/// Frees the handle; sessions that were made with it go on. NULL is nothing to free.
+leaflog_status leaflog_generator_free(struct leaflog_generator *generator);
 
 /// Opens the history at `path`, made with its folder when it is missing; the agent's own is
 /// LEAFLOG_FOLDER_HISTORY_DB of `leaflog_folder()`. What may not be written is opened for reading. LOCKED when another

@@ -77,7 +77,9 @@ pub use blob::{Blob, BlobHash, BlobStore};
 pub use context::{ContextItem, ContextPlan, SessionContext};
 pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
 pub use entry::time::format as format_time;
-pub use entry::{Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, Usage};
+pub use entry::{
+    Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, SequenceGenerator, Usage,
+};
 pub use error::{Error, ErrorCode, Result};
 #[cfg(feature = "history")]
 pub use history::{HistoryEntry, HistoryStorage};

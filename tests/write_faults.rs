@@ -346,15 +346,15 @@ fn f21_a_move_that_fails() {
 struct Same;
 
 impl leaflog::Generator for Same {
-    fn now_ms(&mut self) -> i64 {
+    fn now_ms(&self) -> i64 {
         1_771_237_230_000
     }
 
-    fn entry_id(&mut self) -> u32 {
+    fn entry_id(&self) -> u32 {
         fastrand::u32(..)
     }
 
-    fn session_id(&mut self) -> String {
+    fn session_id(&self) -> String {
         "00000000000000aa".into()
     }
 }
@@ -363,7 +363,7 @@ impl leaflog::Generator for Same {
 #[test]
 fn f21_a_copy_never_replaces_a_session() {
     let dir = tempfile::tempdir().unwrap();
-    let mut manager = options(dir.path()).generator(|| Box::new(Same)).create(dir.path()).unwrap();
+    let mut manager = options(dir.path()).generator(Same).create(dir.path()).unwrap();
     let id = manager.append_message(ASSISTANT).unwrap();
     let path = manager.session_file().unwrap().to_owned();
     let text = fs::read(&path).unwrap();

@@ -286,7 +286,7 @@ impl SessionManager {
     }
 
     fn append_with(&mut self, push: impl FnOnce(&mut SessionView, &Base) -> Result<u32>) -> Result<String> {
-        let now = self.generator.0.now_ms();
+        let now = self.options.generator.now_ms();
         let begun = self.begin_append(now);
         let leaf = self.view.tree().leaf();
         let base = Base {
@@ -304,12 +304,12 @@ impl SessionManager {
     /// Eight hex digits that no entry has; after a hundred tries a session id (R4).
     pub(super) fn new_entry_id(&mut self) -> String {
         for _ in 0..100 {
-            let id = self.generator.0.entry_id();
+            let id = self.options.generator.entry_id();
             if self.view.tree().lookup(Id::Hex(id)).is_none() {
                 return hex_text(id);
             }
         }
-        self.generator.0.session_id()
+        self.options.generator.session_id()
     }
 }
 

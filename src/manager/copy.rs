@@ -29,8 +29,8 @@ impl SessionManager {
         let Some(old) = self.path.clone() else { return Ok(None) };
         // What is copied is chosen from what is there then: leaving may take in what others wrote.
         self.leave()?;
-        let id = self.generator.0.session_id();
-        let timestamp = time::format(self.generator.0.now_ms());
+        let id = self.options.generator.session_id();
+        let timestamp = time::format(self.options.generator.now_ms());
         let header = LineBuilder::new("session")
             .json("version", self.copy_version().to_string().as_bytes())
             .text("id", &id)
@@ -59,8 +59,8 @@ impl SessionManager {
         // As for a fork.
         self.leave()?;
         let lines = self.branch_lines(self.index_of(leaf_id)?);
-        let id = self.generator.0.session_id();
-        let timestamp = time::format(self.generator.0.now_ms());
+        let id = self.options.generator.session_id();
+        let timestamp = time::format(self.options.generator.now_ms());
         let extras = HeaderExtras {
             version: Some(self.copy_version()),
             parent_session: self.path.as_deref().map(|path| path.to_string_lossy().into_owned()),
@@ -108,7 +108,7 @@ impl SessionManager {
             let line = LineBuilder::new("label")
                 .text("id", &id)
                 .id_or_null("parentId", parent.as_deref())
-                .text("timestamp", &time::format(self.generator.0.now_ms()))
+                .text("timestamp", &time::format(self.options.generator.now_ms()))
                 .text("targetId", &target)
                 .text("label", &label);
             lines.push(CopyLine::New(line.finish()));

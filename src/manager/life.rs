@@ -29,7 +29,7 @@ impl SessionManager {
             return self.read_into_memory(&path);
         }
         self.leave()?;
-        let now = self.generator.0.now_ms();
+        let now = self.options.generator.now_ms();
         let mut backend = self.options.backend(&path);
         let found = match &mut backend {
             Backend::Nowhere => None,
@@ -44,7 +44,7 @@ impl SessionManager {
                 view
             }
             None => {
-                let id = self.generator.0.session_id();
+                let id = self.options.generator.session_id();
                 let header = new_header(&id, &time::format(now), &self.cwd, &HeaderExtras::default());
                 view_of(header, &self.options)?
             }
@@ -80,8 +80,8 @@ impl SessionManager {
                 view
             }
             Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::NotASession) => {
-                let id = self.generator.0.session_id();
-                let now = time::format(self.generator.0.now_ms());
+                let id = self.options.generator.session_id();
+                let now = time::format(self.options.generator.now_ms());
                 view_of(new_header(&id, &now, &self.cwd, &HeaderExtras::default()), &self.options)?
             }
             Err(error) => return Err(error),
@@ -98,8 +98,8 @@ impl SessionManager {
     pub fn new_session(&mut self, parent_session: Option<&str>) -> Result<Option<PathBuf>> {
         let closed = self.leave();
         let extras = HeaderExtras { parent_session: parent_session.map(str::to_owned), ..HeaderExtras::default() };
-        let now = time::format(self.generator.0.now_ms());
-        let header = new_header(&self.generator.0.session_id(), &now, &self.cwd, &extras);
+        let now = time::format(self.options.generator.now_ms());
+        let header = new_header(&self.options.generator.session_id(), &now, &self.cwd, &extras);
         self.view = view_of(header, &self.options)?;
         self.artifacts = super::artifacts::Artifacts::default();
         if self.is_persisted() {
@@ -172,13 +172,13 @@ impl SessionManager {
             // The old file's lock is held until it is gone: what another process appends is either
             // taken along or finds no file.
             Backend::File(file) if had_file => file.locked(|file| {
-                let now = self.generator.0.now_ms();
+                let now = self.options.generator.now_ms();
                 file.catch_up(&mut self.view, &mut self.pending, now)?;
                 self.write_moved(new, new_cwd, new_dir, true)?;
                 self.remove_session_file(old)
             }),
             Backend::Storage(stored) if had_file => {
-                let now = self.generator.0.now_ms();
+                let now = self.options.generator.now_ms();
                 stored
                     .catch_up(&mut self.view, &mut self.pending, now)
                     .and_then(|()| self.write_moved(new, new_cwd, new_dir, true))

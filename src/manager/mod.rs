@@ -17,7 +17,7 @@ pub use state::SessionState;
 
 use crate::blob::BlobStore;
 use crate::breadcrumb;
-use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Generator, LineBuilder, Role, time};
+use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, Role, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::Json;
 use crate::persist::{Begun, Pending, SessionFile, StoredSession};
@@ -50,7 +50,6 @@ pub struct SessionManager {
     /// The failure that stays in force (R32).
     latched: Option<Error>,
     artifacts: artifacts::Artifacts,
-    generator: GeneratorBox,
 }
 
 /// Where a session is kept.
@@ -59,14 +58,6 @@ pub(crate) enum Backend {
     Nowhere,
     File(SessionFile),
     Storage(StoredSession),
-}
-
-struct GeneratorBox(Box<dyn Generator>);
-
-impl std::fmt::Debug for GeneratorBox {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Generator")
-    }
 }
 
 /// How far a session is on disk.
@@ -131,12 +122,11 @@ impl SessionManager {
     }
 
     fn make(options: ManagerOptions, cwd: PathBuf, session_dir: PathBuf, persist: bool) -> Result<Self> {
-        let mut generator = (options.generator)();
         if persist {
             options.ensure_dir(&session_dir)?;
         }
-        let now = generator.now_ms();
-        let id = generator.session_id();
+        let now = options.generator.now_ms();
+        let id = options.generator.session_id();
         let header = new_header(&id, &time::format(now), &cwd, &HeaderExtras::default());
         let mut manager = Self {
             view: view_of(header, &options)?,
@@ -146,7 +136,6 @@ impl SessionManager {
             pending: Pending::default(),
             latched: None,
             artifacts: artifacts::Artifacts::default(),
-            generator: GeneratorBox(generator),
             options,
             cwd,
             session_dir,
@@ -381,7 +370,7 @@ impl SessionManager {
         &mut self,
         how: impl FnOnce(&mut Backend, &mut SessionView, &mut Pending, i64) -> Result<()>,
     ) -> Result<()> {
-        let now = self.generator.0.now_ms();
+        let now = self.options.generator.now_ms();
         self.write_at(now, how)
     }
 

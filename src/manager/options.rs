@@ -54,7 +54,7 @@ pub struct ManagerOptions {
     pub(super) durability: Durability,
     pub(super) migration_rewrite: MigrationRewrite,
     pub(super) logger: Option<Logger>,
-    pub(super) generator: fn() -> Box<dyn Generator>,
+    pub(super) generator: Arc<dyn Generator>,
 }
 
 impl fmt::Debug for ManagerOptions {
@@ -81,7 +81,7 @@ impl Default for ManagerOptions {
             durability: Durability::default(),
             migration_rewrite: MigrationRewrite::default(),
             logger: None,
-            generator: || Box::new(SystemGenerator),
+            generator: Arc::new(SystemGenerator),
         }
     }
 }
@@ -173,10 +173,11 @@ impl ManagerOptions {
         self
     }
 
-    /// Where ids and times come from; for tests.
+    /// Where ids and times come from; for tests, such as a [`SequenceGenerator`](crate::SequenceGenerator). By
+    /// default the clock of the machine and random numbers.
     #[must_use]
-    pub fn generator(mut self, make: fn() -> Box<dyn Generator>) -> Self {
-        self.generator = make;
+    pub fn generator(mut self, generator: impl Generator + 'static) -> Self {
+        self.generator = Arc::new(generator);
         self
     }
 

@@ -250,7 +250,7 @@ fn headers_of_copies() {
     let source = file(&m);
     let entry = r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}"#;
 
-    let from = dir.options().generator(sequence_b).fork_from(&source, "/work/other").unwrap();
+    let from = dir.options().generator(sequence_b()).fork_from(&source, "/work/other").unwrap();
     assert_eq!(
         text(&from),
         lines(&[
@@ -292,7 +292,7 @@ fn headers_of_copies_without_title() {
     let mut m = dir.create();
     m.append_message(USER).unwrap();
     m.ensure_on_disk().unwrap();
-    let from = dir.options().generator(sequence_b).fork_from(file(&m), "/work/other").unwrap();
+    let from = dir.options().generator(sequence_b()).fork_from(file(&m), "/work/other").unwrap();
     assert_eq!(
         text(&from).lines().next().unwrap(),
         r#"{"type":"session","version":3,"id":"b000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/other","parentSession":"a000000000000001"}"#

@@ -2,6 +2,7 @@
 
 use leaflog::{Generator, ManagerOptions, SessionManager};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const NOW: &str = "2026-02-16T10:20:30.000Z";
 pub const USER: &str = r#"{"role":"user","content":"Hello"}"#;
@@ -10,35 +11,33 @@ pub const ASSISTANT: &str = r#"{"role":"assistant","content":[{"type":"text","te
 /// Entry ids 00000001, 00000002…; session ids with a letter of their own; one moment.
 struct Sequence {
     letter: char,
-    entries: u32,
-    sessions: u32,
+    entries: AtomicU32,
+    sessions: AtomicU32,
 }
 
 impl Generator for Sequence {
-    fn now_ms(&mut self) -> i64 {
+    fn now_ms(&self) -> i64 {
         // date -u -d 2026-02-16T10:20:30Z +%s000
         1_771_237_230_000
     }
 
-    fn entry_id(&mut self) -> u32 {
-        self.entries += 1;
-        self.entries
+    fn entry_id(&self) -> u32 {
+        self.entries.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    fn session_id(&mut self) -> String {
-        self.sessions += 1;
-        format!("{}{:015x}", self.letter, self.sessions)
+    fn session_id(&self) -> String {
+        format!("{}{:015x}", self.letter, self.sessions.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
 /// Session ids a000000000000001, a000000000000002…
-pub fn sequence_a() -> Box<dyn Generator> {
-    Box::new(Sequence { letter: 'a', entries: 0, sessions: 0 })
+pub fn sequence_a() -> impl Generator + 'static {
+    Sequence { letter: 'a', entries: AtomicU32::new(0), sessions: AtomicU32::new(0) }
 }
 
 /// Session ids b000000000000001, b000000000000002…; entry ids from 000000b1.
-pub fn sequence_b() -> Box<dyn Generator> {
-    Box::new(Sequence { letter: 'b', entries: 0xb0, sessions: 0 })
+pub fn sequence_b() -> impl Generator + 'static {
+    Sequence { letter: 'b', entries: AtomicU32::new(0xb0), sessions: AtomicU32::new(0) }
 }
 
 pub struct Dir(tempfile::TempDir);
@@ -71,7 +70,7 @@ impl Dir {
     }
 
     pub fn options(&self) -> ManagerOptions {
-        ManagerOptions::new().agent_dir(self.agent()).generator(sequence_a)
+        ManagerOptions::new().agent_dir(self.agent()).generator(sequence_a())
     }
 
     /// A new session of the project `/work/shop`.

@@ -56,7 +56,7 @@ fn fork_from() {
     source.branch("00000001").unwrap();
     source.append_message(USER).unwrap();
     let before = text(&source);
-    let mut m = dir.options().generator(sequence_b).fork_from(file(&source), "/work/other").unwrap();
+    let mut m = dir.options().generator(sequence_b()).fork_from(file(&source), "/work/other").unwrap();
     assert_eq!(text(&source), before);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("b000000000000001", Some("a000000000000001")));
     assert_eq!((m.title(), m.title_source()), (Some("Cart"), Some("auto")));
@@ -202,7 +202,7 @@ fn branched_session_of_nothing() {
 // Part C: in memory the path takes the session's place.
 #[test]
 fn branched_session_in_memory() {
-    let mut m = ManagerOptions::new().generator(super::common::sequence_a).in_memory("/work/shop").unwrap();
+    let mut m = ManagerOptions::new().generator(super::common::sequence_a()).in_memory("/work/shop").unwrap();
     m.append_message(USER).unwrap();
     m.append_label_change("00000001", Some("x")).unwrap();
     m.append_message(ASSISTANT).unwrap();
@@ -256,7 +256,7 @@ fn copies_take_entries_only() {
     assert_eq!(text(&from), want(header("a000000000000001", "newer"), &entries));
     assert_eq!(from.load_report().unwrap().newer_version, Some(4));
 
-    let mut m = dir.options().generator(sequence_b).open(&path).unwrap();
+    let mut m = dir.options().generator(sequence_b()).open(&path).unwrap();
     m.fork().unwrap().unwrap();
     assert_eq!(text(&m), want(header("b000000000000002", "newer"), &entries));
     // The branch has no entry without an id: none is on a path.
@@ -364,7 +364,7 @@ fn copies_of_a_file_that_was_replaced() {
         let dir = Dir::new();
         let mut m = dir.create();
         let first = m.append_message(ASSISTANT).unwrap();
-        let mut other = dir.options().generator(sequence_b).open(file(&m)).unwrap();
+        let mut other = dir.options().generator(sequence_b()).open(file(&m)).unwrap();
         let mine = m.append_message(USER).unwrap();
         // The replacement has one entry more, before those that are known.
         let text = text(&m);

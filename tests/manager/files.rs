@@ -41,7 +41,7 @@ fn a_linked_session() {
     let target = file(&m);
     let link = dir.path().join("linked.jsonl");
     std::os::unix::fs::symlink(&target, &link).unwrap();
-    let mut linked = dir.options().generator(sequence_b).open(&link).unwrap();
+    let mut linked = dir.options().generator(sequence_b()).open(&link).unwrap();
     assert_eq!(file(&linked), link);
     let theirs = linked.append_message(USER).unwrap();
     assert!(linked.set_session_name("Name", TitleSource::User).unwrap());

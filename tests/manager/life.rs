@@ -277,7 +277,7 @@ fn open_folders() {
 #[test]
 fn set_session_file_switches() {
     let dir = Dir::new();
-    let mut other = dir.options().generator(super::common::sequence_b).create("/work/other").unwrap();
+    let mut other = dir.options().generator(super::common::sequence_b()).create("/work/other").unwrap();
     other.append_message(r#"{"role":"assistant","usage":{"input":5}}"#).unwrap();
     other.append_label_change("000000b1", Some("here")).unwrap();
     other.set_session_name("Other", leaflog::TitleSource::User).unwrap();

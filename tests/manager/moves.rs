@@ -105,7 +105,7 @@ fn lines_of_others_go_along() {
     let dir = Dir::new();
     let mut m = dir.create();
     m.append_message(ASSISTANT).unwrap();
-    let mut other = dir.options().generator(super::common::sequence_b).open(file(&m)).unwrap();
+    let mut other = dir.options().generator(super::common::sequence_b()).open(file(&m)).unwrap();
     let theirs = other.append_message(USER).unwrap();
     m.move_to("/work/a").unwrap();
     assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", &theirs]);

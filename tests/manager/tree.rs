@@ -4,6 +4,7 @@ use super::common::{ASSISTANT, Dir, USER, file, ids, json, leaf, text};
 use leaflog::{
     Compaction, CustomMessage, EntryKind, ErrorCode, Leaf, ManagerOptions, Role, SessionManager, SessionView,
 };
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn parent(manager: &SessionManager, id: &str) -> Option<String> {
     let text = manager.entry(id).unwrap().text().unwrap();
@@ -79,27 +80,26 @@ fn r4_ids_of_entries() {
 }
 
 /// The same entry id again and again.
-struct Stuck(u64);
+struct Stuck(AtomicU64);
 
 impl leaflog::Generator for Stuck {
-    fn now_ms(&mut self) -> i64 {
+    fn now_ms(&self) -> i64 {
         0
     }
 
-    fn entry_id(&mut self) -> u32 {
+    fn entry_id(&self) -> u32 {
         0xdead_beef
     }
 
-    fn session_id(&mut self) -> String {
-        self.0 += 1;
-        format!("{:016x}", self.0)
+    fn session_id(&self) -> String {
+        format!("{:016x}", self.0.fetch_add(1, Ordering::Relaxed) + 1)
     }
 }
 
 // R4: ids in use are not used again; after 100 collisions a session id is.
 #[test]
 fn r4_collisions() {
-    let mut m = ManagerOptions::new().generator(|| Box::new(Stuck(0))).in_memory("/work").unwrap();
+    let mut m = ManagerOptions::new().generator(Stuck(AtomicU64::new(0))).in_memory("/work").unwrap();
     assert_eq!(m.session_id(), "0000000000000001");
     assert_eq!(m.append_message(USER).unwrap(), "deadbeef");
     assert_eq!(m.append_message(USER).unwrap(), "0000000000000002");
@@ -251,7 +251,7 @@ fn provider_payloads() {
     assert_eq!(only_message(&m), REPLAY);
     m.create_branched_session("00000001").unwrap();
     assert_eq!(only_message(&m), REPLAY);
-    let from = dir.options().generator(super::common::sequence_b).fork_from(file(&m), "/work/b").unwrap();
+    let from = dir.options().generator(super::common::sequence_b()).fork_from(file(&m), "/work/b").unwrap();
     assert_eq!(only_message(&from), REPLAYED);
 
     // Another role keeps its own.

@@ -30,16 +30,16 @@ thread_local! {
 struct Sequence;
 
 impl Generator for Sequence {
-    fn now_ms(&mut self) -> i64 {
+    fn now_ms(&self) -> i64 {
         now_ms()
     }
 
-    fn entry_id(&mut self) -> u32 {
+    fn entry_id(&self) -> u32 {
         ENTRIES.set(ENTRIES.get() + 1);
         ENTRIES.get()
     }
 
-    fn session_id(&mut self) -> String {
+    fn session_id(&self) -> String {
         SESSIONS.set(SESSIONS.get() + 1);
         last_session()
     }
@@ -76,7 +76,7 @@ impl Place {
     }
 
     pub fn options(&self) -> ManagerOptions {
-        let options = ManagerOptions::new().agent_dir(self.dir.path().join("agent")).generator(|| Box::new(Sequence));
+        let options = ManagerOptions::new().agent_dir(self.dir.path().join("agent")).generator(Sequence);
         match self.place {
             Where::Files | Where::Nowhere => options,
             Where::Memory => options.storage(self.memory.clone()),

@@ -319,7 +319,7 @@ fn r16_a_copy_replaces_nothing() {
     let (path, aside) = (Path::new("/s/a.jsonl"), Path::new("/s/a.jsonl.invalid-2026-02-16T10-20-30-000Z"));
     storage.write_text(path, "notes").unwrap();
     storage.write_text(aside, "earlier notes").unwrap();
-    let open = || options(dir.path()).generator(|| Box::new(Same)).storage(storage.clone()).open(path);
+    let open = || options(dir.path()).generator(Same).storage(storage.clone()).open(path);
     assert_eq!(open().unwrap_err().code(), ErrorCode::AlreadyExists);
     let text = |path: &Path| storage.read_text(path).unwrap();
     assert_eq!((text(path), text(aside)), ("notes".into(), "earlier notes".into()));
@@ -332,7 +332,7 @@ fn r16_a_copy_replaces_nothing() {
     let (path, aside) = (files.join("a.jsonl"), files.join("a.jsonl.invalid-2026-02-16T10-20-30-000Z"));
     fs::write(&path, "notes").unwrap();
     fs::write(&aside, "earlier notes").unwrap();
-    assert!(options(dir.path()).generator(|| Box::new(Same)).open(&path).is_err());
+    assert!(options(dir.path()).generator(Same).open(&path).is_err());
     assert_eq!((lines(&path), lines(&aside)), (vec!["notes".into()], vec!["earlier notes".into()]));
 }
 

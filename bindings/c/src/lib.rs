@@ -24,6 +24,7 @@ mod entries;
 mod error;
 mod finding;
 mod folders;
+mod generator;
 mod history;
 mod life;
 mod options;

@@ -2,6 +2,7 @@
 
 use crate::abi::{self, Out, leaflog_str, leaflog_string, os_text, read_optional, slice};
 use crate::error::{Failure, guard, leaflog_error};
+use crate::generator::leaflog_generator;
 use crate::status::leaflog_status;
 use crate::storage::{Storage, leaflog_storage};
 use crate::table;
@@ -79,6 +80,9 @@ pub struct leaflog_options {
     pub terminal: leaflog_str,
     /// How session folders of projects are named: LEAFLOG_DIRS_…
     pub dir_naming: i32,
+    /// Where ids and times come from, for tests; NULL: the clock of the machine and random numbers. The session keeps
+    /// it; the handle can be freed before.
+    pub generator: *const leaflog_generator,
 }
 
 /// How a session is opened for reading only. Set all to 0 and `struct_size` to
@@ -163,6 +167,9 @@ pub(crate) fn manager_options(options: *const leaflog_options) -> Result<Manager
         LEAFLOG_MIGRATION_DEFERRED => MigrationRewrite::Deferred,
         other => return Err(Failure::argument(format!("options.migration_rewrite: there is no {other}"))),
     });
+    if let Some(generator) = table::get_optional(options.generator)? {
+        made = made.generator(generator);
+    }
     if let Some(log) = options.log {
         let log = Log { log, data: options.log_data };
         made = made.logger(move |message| log.call(message));

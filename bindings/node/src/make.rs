@@ -3,8 +3,10 @@
 use crate::error::{convert, guarded, invalid};
 use crate::session::{Handle, Log, handle};
 use crate::storage::StorageHandle;
-use leaflog::{DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SessionManager};
-use napi::bindgen_prelude::{AsyncTask, External};
+use leaflog::{
+    DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SequenceGenerator, SessionManager,
+};
+use napi::bindgen_prelude::{AsyncTask, External, ExternalRef};
 use napi::{Env, Task};
 use napi_derive::napi;
 use parking_lot::Mutex;
@@ -14,7 +16,6 @@ use std::time::Duration;
 
 /// How sessions are made; the facade fills it from `configure` and the environment.
 #[napi(object)]
-#[derive(Clone, Debug)]
 pub struct Options {
     pub agent_dir: Option<String>,
     pub config_dir_name: Option<String>,
@@ -25,6 +26,16 @@ pub struct Options {
     pub lock_timeout_ms: Option<f64>,
     pub sync_appends: Option<bool>,
     pub deferred_migration: Option<bool>,
+    pub generator: Option<ExternalRef<Sequence>>,
+}
+
+/// Ids and times that are known beforehand.
+pub type Sequence = Arc<SequenceGenerator>;
+
+#[napi(catch_unwind)]
+pub fn sequence_new(start_ms: f64, step_ms: u32) -> External<Sequence> {
+    #[allow(clippy::cast_possible_truncation, reason = "the facade takes whole numbers only")]
+    External::new(Arc::new(SequenceGenerator::new(start_ms as i64, step_ms)))
 }
 
 impl Options {
@@ -54,6 +65,9 @@ impl Options {
         }
         if self.deferred_migration == Some(true) {
             options = options.migration_rewrite(MigrationRewrite::Deferred);
+        }
+        if let Some(generator) = self.generator {
+            options = options.generator(Sequence::clone(&generator));
         }
         options = match storage.map(|storage| &**storage) {
             None => options,

@@ -1,10 +1,36 @@
 import { invalid } from "./errors";
-import type { NativeOptions } from "./native";
+import { type NativeOptions, native, type SequenceHandle } from "./native";
 
 /** Is told of failures of writing, once each. */
 export interface Logger {
 	error(message: string, details?: Record<string, unknown>): void;
 	warn?(message: string, details?: Record<string, unknown>): void;
+}
+
+/**
+ * Ids and times that are known beforehand, for tests: the same calls make the same files.
+ *
+ * Its one state is a clock, which moves on with each id it gives and stands still otherwise. The id of an entry is the
+ * lowest 32 bits of the milliseconds of its timestamp, in hex. Ids that one generator gives never meet; two that begin
+ * at the same moment give the same ids. So share one among all that goes on with the same sessions.
+ */
+export class SequenceGenerator {
+	readonly #handle: SequenceHandle;
+
+	/** A clock that stands at `start` and moves on by `stepMs` milliseconds, at least 1, with each id. */
+	constructor(start: Date | number, stepMs = 1) {
+		const startMs = Number(start);
+		if (!Number.isSafeInteger(startMs)) throw invalid(`start is a date or whole milliseconds, not ${String(start)}`);
+		if (!Number.isInteger(stepMs) || stepMs < 1 || stepMs > 0xffffffff) {
+			throw invalid(`stepMs is a whole number of milliseconds from 1, not ${String(stepMs)}`);
+		}
+		this.#handle = native.sequenceNew(startMs, stepMs);
+	}
+
+	/** @internal */
+	static handleOf(generator: SequenceGenerator): SequenceHandle {
+		return generator.#handle;
+	}
 }
 
 export interface LeaflogOptions {
@@ -20,6 +46,8 @@ export interface LeaflogOptions {
 	durability?: "flush" | "every-append";
 	/** How long another process's lock is waited for, in milliseconds. */
 	lockTimeoutMs?: number;
+	/** Where ids and times come from, for tests: else from the clock of the machine and random numbers. */
+	generator?: SequenceGenerator;
 	logger?: Logger;
 }
 
@@ -41,7 +69,10 @@ function check(options: LeaflogOptions): void {
 	one("dirNaming", ["absolute", "home-relative"]);
 	one("migrationRewrite", ["immediate", "deferred"]);
 	one("durability", ["flush", "every-append"]);
-	const { lockTimeoutMs } = options;
+	const { lockTimeoutMs, generator } = options;
+	if (generator !== undefined && !(generator instanceof SequenceGenerator)) {
+		throw invalid("generator is a SequenceGenerator");
+	}
 	if (lockTimeoutMs !== undefined && !(lockTimeoutMs >= 0)) {
 		throw invalid(`lockTimeoutMs is a number of milliseconds, not ${lockTimeoutMs}`);
 	}
@@ -90,5 +121,6 @@ export function nativeOptions(options: LeaflogOptions, sessionDir: string | unde
 		lockTimeoutMs: options.lockTimeoutMs,
 		syncAppends: options.durability === "every-append",
 		deferredMigration: options.migrationRewrite === "deferred",
+		generator: options.generator && SequenceGenerator.handleOf(options.generator),
 	};
 }

@@ -9,7 +9,7 @@ export {
 	resolveImageData,
 	resolveImageDataUrl,
 } from "./blob-store";
-export { configure, type LeaflogOptions, type Logger } from "./config";
+export { configure, type LeaflogOptions, type Logger, SequenceGenerator } from "./config";
 export {
 	findMostRecentSession,
 	getRecentSessions,

@@ -10,6 +10,7 @@ export type WriterHandle = { readonly native: "writer" };
 export type HistoryHandle = { readonly native: "history" };
 export type ProgressHandle = { readonly native: "progress" };
 export type StateHandle = { readonly native: "state" };
+export type SequenceHandle = { readonly native: "sequence" };
 
 /** JSON text. */
 type Json = string;
@@ -24,6 +25,7 @@ export interface NativeOptions {
 	lockTimeoutMs?: number;
 	syncAppends?: boolean;
 	deferredMigration?: boolean;
+	generator?: SequenceHandle;
 }
 
 interface SyncNative {
@@ -31,6 +33,8 @@ interface SyncNative {
 	inMemory(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 	openNow(path: string, options: NativeOptions, storage?: StorageHandle): Handle;
 	forkNow(source: string, cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
+
+	sequenceNew(startMs: number, stepMs: number): SequenceHandle;
 
 	slotNew(): SlotHandle;
 	slotTake(slot: SlotHandle): Handle;
