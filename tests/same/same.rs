@@ -1,6 +1,7 @@
 //! Does what a script says through the Rust interface; the same as `same.c` and `same.mjs` do through theirs.
 //!
-//! `same run SCRIPT LOG` works in the current folder. `same random SEED` prints a script.
+//! `same run SCRIPT LOG` works in the current folder. `same random SEED` and `same files immediate|deferred` print a
+//! script.
 //!
 //! A script has one operation a line, its fields separated by tabs:
 //!
@@ -15,7 +16,7 @@
 //! errors are compared too.
 #![allow(clippy::unwrap_used, reason = "a script that is wrong ends the program")]
 
-mod random;
+mod scripts;
 
 use leaflog::{
     Compaction, CustomMessage, DirNaming, Durability, ManagerOptions, MigrationRewrite, Result, SequenceGenerator,
@@ -32,8 +33,9 @@ fn main() {
     let args: Vec<String> = args().skip(1).collect();
     match &*args.iter().map(String::as_str).collect::<Vec<_>>() {
         ["run", script, log] => run(&fs::read_to_string(script).unwrap(), log),
-        ["random", seed] => print!("{}", random::script(seed.parse().unwrap())),
-        _ => panic!("same run SCRIPT LOG | same random SEED"),
+        ["random", seed] => print!("{}", scripts::random(seed.parse().unwrap())),
+        ["files", migration] => print!("{}", scripts::files(migration)),
+        _ => panic!("same run SCRIPT LOG | same random SEED | same files MIGRATION"),
     }
 }
 

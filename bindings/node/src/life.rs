@@ -115,6 +115,12 @@ pub fn rewrite_entries(session: &Handle) -> napi::Result<()> {
     session.run(|manager| manager.rewrite_entries(&[]))
 }
 
+/// Shows what was appended here as it is shown when it is loaded.
+#[napi(catch_unwind)]
+pub fn show_as_loaded(session: &Handle) -> napi::Result<bool> {
+    session.run(|manager| manager.sanitize_loaded_openai_responses_replay_metadata())
+}
+
 #[napi(catch_unwind)]
 pub fn set_session_name(session: &Handle, name: String, by_user: bool) -> napi::Result<bool> {
     let source = if by_user { TitleSource::User } else { TitleSource::Auto };

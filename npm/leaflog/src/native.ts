@@ -88,6 +88,7 @@ interface SyncNative {
 	ensureOnDisk(session: Handle): void;
 	replaceTexts(session: Handle, positions: Uint32Array, texts: Json[]): void;
 	rewriteEntries(session: Handle): void;
+	showAsLoaded(session: Handle): boolean;
 	setSessionName(session: Handle, name: string, byUser: boolean): boolean;
 	setSessionFile(session: Handle, path: string): void;
 	newSession(session: Handle, parent?: string): string | null;

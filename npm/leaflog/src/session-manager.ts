@@ -355,10 +355,11 @@ export class SessionManager {
 
 	/**
 	 * Takes a provider's own history, and the signatures of its thinking, out of assistant messages:
-	 * both belong to a connection that is gone. Says whether there was any.
+	 * both belong to a connection that is gone. The file keeps them. Says whether there was any.
 	 */
 	sanitizeLoadedOpenAIResponsesReplayMetadata(): boolean {
-		let found = false;
+		// From here on an object without them says what is stored, and is not written for that.
+		let found = native.showAsLoaded(this.#handle);
 		// What was not touched yet comes without from where it is read.
 		for (const entry of this.#entries.touched()) {
 			if (entry.type !== "message") continue;

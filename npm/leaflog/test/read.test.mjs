@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as path from "node:path";
 import { describe, test } from "node:test";
 import { SessionManager } from "leaflog";
-import { assistant, session as sessionOf, tempDir, user, write } from "./support.mjs";
+import { assistant, lines, session as sessionOf, tempDir, user, write } from "./support.mjs";
 
 async function opened(values) {
 	return SessionManager.open(write(path.join(tempDir(), "s.jsonl"), values));
@@ -329,5 +329,13 @@ describe("reading", () => {
 		assert.deepEqual(session.getEntry(own).message, clean);
 		assert.deepEqual(session.buildSessionContext().messages[2], clean);
 		assert.equal(session.sanitizeLoadedOpenAIResponsesReplayMetadata(), false);
+		// No rewrite loses it.
+		await session.rewriteEntries();
+		assert.deepEqual(
+			lines(session.getSessionFile())
+				.slice(1)
+				.map((entry) => entry.message),
+			[message, { ...message, role: "user" }, message],
+		);
 	});
 });

@@ -1,4 +1,4 @@
-//! Random scripts.
+//! Scripts that are made: random ones, and one that goes over all fixtures.
 
 use fastrand::Rng;
 use std::collections::HashSet;
@@ -84,7 +84,39 @@ const KEYS: [&str; 22] = [
     r#"with \"quotes\""#,
 ];
 
-pub fn script(seed: u64) -> String {
+/// Every file of `tests/fixtures`: opened, which migrates it, appended to, branched, renamed, copied, rewritten.
+pub fn files(migration: &str) -> String {
+    let mut lines = vec![format!("options\t{migration}\tabsolute\tflush")];
+    for name in fixtures() {
+        let name = format!("in/{name}");
+        let copied = format!("fork-from\t{name}\t{}", PROJECTS[0]);
+        let opened = format!("open\t{name}");
+        let asked = "message\t{\"role\":\"user\",\"content\":\"Häfen\"}";
+        let answered = "message\t{\"role\":\"assistant\",\"content\":[]}";
+        lines.extend(
+            [&copied, asked, &opened, "flush", "close", answered, "custom\tafter\t{\"text\":\"満潮\"}"]
+                .map(String::from),
+        );
+        lines.extend(["label\t@1\there", "branched\t@3", asked, &opened, "name\tuser\tRenamed"].map(String::from));
+        lines.extend([&format!("set-file\t{name}"), "sanitize", "rewrite", "close", asked].map(String::from));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The session files there are, and two paths where there is none.
+fn fixtures() -> Vec<String> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".jsonl"))
+        .collect();
+    names.sort();
+    names.extend(["new.jsonl", "sub/new.jsonl", "README.md"].map(String::from));
+    names
+}
+
+pub fn random(seed: u64) -> String {
     let rng = Rng::with_seed(seed);
     let mut script = Script { rng, lines: vec![format!("# random script {seed}")], two: false };
     // What was changed in place is JavaScript's, whatever another manager did meanwhile.
@@ -142,14 +174,7 @@ impl Script {
         if self.rng.bool() {
             return format!("={}", self.rng.u8(..));
         }
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        let mut names: Vec<String> = fs::read_dir(fixtures)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.ends_with(".jsonl"))
-            .collect();
-        names.sort();
-        names.extend(["new.jsonl".to_owned(), "sub/new.jsonl".to_owned()]);
+        let names = fixtures();
         format!("in/{}", names[self.rng.usize(..names.len())])
     }
 
@@ -264,7 +289,8 @@ impl Script {
             6 => self.image(),
             _ => {
                 let mut seen = HashSet::new();
-                let keys: Vec<_> = (0..self.rng.u8(..5)).map(|_| self.one(&KEYS)).filter(|key| seen.insert(*key)).collect();
+                let keys: Vec<_> =
+                    (0..self.rng.u8(..5)).map(|_| self.one(&KEYS)).filter(|key| seen.insert(*key)).collect();
                 let members: Vec<_> =
                     keys.into_iter().map(|key| format!("\"{key}\":{}", self.value(depth - 1))).collect();
                 format!("{{{}}}", members.join(","))
@@ -277,7 +303,14 @@ impl Script {
             // Over the limit: one that decodes and encodes to the same, and one that does not.
             self.one(&["{{125001:QUJD}}", "{{125001:QUJD}}QQ=="])
         } else {
-            self.one(&["{{255:QUJD}}", "{{256:QUJD}}", "{{256:QUJE}}QQ==", "{{256:QUJE}}QR==", "{{300:QUJD}}Q", "{{300:Q\u{e4}}}"])
+            self.one(&[
+                "{{255:QUJD}}",
+                "{{256:QUJD}}",
+                "{{256:QUJE}}QQ==",
+                "{{256:QUJE}}QR==",
+                "{{300:QUJD}}Q",
+                "{{300:Q\u{e4}}}",
+            ])
         };
         match self.rng.u8(..4) {
             0 => format!(r#"{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{data}"}}}}"#),
