@@ -2,6 +2,7 @@
 # make test   everything that must pass
 # make bench  the benchmarks of docs/performance.md
 # make npm    the npm package: addon, types, lints, its suite; part of make test
+# make same   the same operations through Rust, C and JavaScript (after make npm); part of make test
 #
 # The C interface (docs/c-api.md):
 # make install PREFIX=/usr/local [DESTDIR=]   header, libraries, leaflog.pc, CMake package
@@ -11,7 +12,7 @@
 CARGO ?= cargo
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
-.PHONY: demo test lint doc bench header test-c install npm
+.PHONY: demo test lint doc bench header test-c install npm same
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
@@ -27,6 +28,13 @@ test: lint test-c
 	$(CARGO) build --release --locked --bin leaflog
 	sh tests/external/run.sh target/release/leaflog $(EXAMPLE)
 	$(MAKE) npm
+	$(MAKE) same
+
+# The same operations through Rust, C and JavaScript, and their files compared.
+same:
+	$(CARGO) build --locked -p leaflog-c
+	$(CARGO) build --locked --all-features --example same
+	sh tests/same/run.sh $(TARGET_DIR) npm/leaflog
 
 # The npm package: addon, facade, lints, its suite under Node and Bun.
 npm:

@@ -35,6 +35,7 @@ static void null_everywhere(void) {
     CHECK(leaflog_storage_files(NULL, NULL) == argument);
     CHECK(leaflog_storage_memory(NULL, NULL) == argument);
     CHECK(leaflog_storage_new(NULL, NULL, NULL) == argument);
+    CHECK(leaflog_generator_sequence(0, 0, NULL, NULL) == argument);
     CHECK(leaflog_delete_session(str, NULL) == argument);
 
     leaflog_session *session = NULL;
@@ -171,6 +172,7 @@ static void null_everywhere(void) {
     CHECK(leaflog_artifacts_free(NULL) == LEAFLOG_STATUS_OK && leaflog_blobs_free(NULL) == LEAFLOG_STATUS_OK);
     CHECK(leaflog_storage_free(NULL) == LEAFLOG_STATUS_OK && leaflog_writer_free(NULL) == LEAFLOG_STATUS_OK);
     CHECK(leaflog_error_free(NULL) == LEAFLOG_STATUS_OK && leaflog_string_free(NULL) == LEAFLOG_STATUS_OK);
+    CHECK(leaflog_generator_free(NULL) == LEAFLOG_STATUS_OK);
     CHECK(leaflog_string_free(&out) == LEAFLOG_STATUS_OK);
 }
 

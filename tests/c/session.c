@@ -486,6 +486,36 @@ static void sanitizes(void) {
     leaflog_session_free(session);
 }
 
+/* R4: ids are of their moments, for all sessions of one generator; the sessions keep it. */
+static void generators(void) {
+    leaflog_generator *generator = NULL;
+    /* 2026-02-16T10:00:00.000Z; an id of an entry is the lowest 32 bits of the milliseconds. */
+    OK(leaflog_generator_sequence(1771236000000, 1000, &generator, &error));
+    leaflog_options options;
+    memset(&options, 0, sizeof options);
+    options.struct_size = sizeof options;
+    options.generator = generator;
+    leaflog_session *first = NULL, *second = NULL;
+    OK(leaflog_session_in_memory(S("/work"), &options, &first, &error));
+    OK(leaflog_session_in_memory(S("/work"), &options, &second, &error));
+    CHECK(leaflog_generator_free(generator) == LEAFLOG_STATUS_OK);
+    leaflog_string out;
+    OK(leaflog_session_header_json(first, &out, &error));
+    TEXT(out, "{\"type\":\"session\",\"version\":3,\"id\":\"1470c67440248100\","
+              "\"timestamp\":\"2026-02-16T10:00:00.000Z\",\"cwd\":\"/work\"}");
+    OK(leaflog_session_id(second, &out, &error));
+    TEXT(out, "1470c6753a2484e8");
+    leaflog_id id;
+    OK(leaflog_session_append_message(first, S(USER), &id, &error));
+    CHECK(strcmp(id.text, "65e488d0") == 0);
+    OK(leaflog_session_append_message(second, S(USER), &id, &error));
+    CHECK(strcmp(id.text, "65e48cb8") == 0);
+    OK(leaflog_session_entry_json(second, S(id.text), LEAFLOG_STORED, &out, &error));
+    HAS(out, "\"parentId\":null,\"timestamp\":\"2026-02-16T10:00:03.000Z\"");
+    leaflog_session_free(first);
+    leaflog_session_free(second);
+}
+
 int main(void) {
     char *agent = in_dir("agent");
     char *cwd = in_dir("project");
@@ -498,6 +528,7 @@ int main(void) {
     failures(agent, cwd);
     folders(&options, agent);
     sanitizes();
+    generators();
     free(agent);
     free(cwd);
     return all_freed();

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, test } from "node:test";
-import { BlobStore, configure, LeaflogError, SessionManager } from "leaflog";
-import { assistant, lines, SESSION_ID, session as sessionOf, tempDir, user, write } from "./support.mjs";
+import { BlobStore, configure, LeaflogError, SequenceGenerator, SessionManager } from "leaflog";
+import { assistant, lines, SESSION_ID, session as sessionOf, TIME, tempDir, user, write } from "./support.mjs";
 
 function started(options) {
 	const dir = tempDir();
@@ -359,6 +359,34 @@ describe("the life of a session", () => {
 		}
 		assert.throws(() => configure({ durability: "never" }), { code: "INVALID_ARGUMENT" });
 		assert.throws(() => configure({ lockTimeoutMs: -1 }), { code: "INVALID_ARGUMENT" });
+	});
+
+	test("R4: ids and times can be known beforehand, on this thread and on the engine's pool", async () => {
+		// An id of an entry is the lowest 32 bits of the milliseconds: printf %x 1771236001000 is 19c65e484e8.
+		const generator = new SequenceGenerator(new Date("2026-02-16T10:00:00.000Z"), 1000);
+		const options = { agentDir: tempDir(), generator };
+		const session = SessionManager.create("/some/project", undefined, undefined, options);
+		const file = session.getSessionFile();
+		assert.equal(path.basename(file), "2026-02-16T10-00-00-000Z_1470c67440248100.jsonl");
+		assert.equal(session.appendMessage(assistant("Hi")), "65e484e8");
+		assert.equal(session.getEntry("65e484e8").timestamp, "2026-02-16T10:00:01.000Z");
+		const copy = await SessionManager.forkFrom(file, "/other", undefined, undefined, options);
+		assert.equal(copy.getSessionId(), "1470c676342488d0");
+		try {
+			configure({ generator });
+			const other = SessionManager.inMemory("/some/project");
+			assert.equal(other.getHeader().timestamp, "2026-02-16T10:00:03.000Z");
+		} finally {
+			configure({ generator: undefined });
+		}
+		assert.match(SessionManager.inMemory("/some/project").getHeader().timestamp, TIME);
+		for (const start of [1.5, NaN, new Date(NaN), "now", undefined]) {
+			assert.throws(() => new SequenceGenerator(start), { code: "INVALID_ARGUMENT" });
+		}
+		for (const step of [0, -1, 0.5, 2 ** 32, "1"]) {
+			assert.throws(() => new SequenceGenerator(0, step), { code: "INVALID_ARGUMENT" });
+		}
+		assert.throws(() => configure({ generator: {} }), { code: "INVALID_ARGUMENT" });
 	});
 });
 

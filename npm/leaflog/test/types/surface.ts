@@ -52,6 +52,7 @@ import {
 	resolveImageData,
 	resolveImageDataUrl,
 	resolveResumableSession,
+	SequenceGenerator,
 	type ServiceTierChangeEntry,
 	type SessionContext,
 	type SessionEntry,
@@ -105,11 +106,14 @@ const options: LeaflogOptions = {
 	migrationRewrite: "deferred",
 	durability: "every-append",
 	lockTimeoutMs: 10,
+	generator: new SequenceGenerator(new Date(0), 1000),
 	logger,
 };
 configure(options);
 // @ts-expect-error: no such value
 configure({ durability: "never" });
+// @ts-expect-error: only a generator of this package, whose state native code has
+configure({ generator: {} });
 
 export async function statics(storage: SessionStorage): Promise<SessionManager[]> {
 	const listOptions: ListOptions = {
