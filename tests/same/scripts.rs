@@ -118,9 +118,8 @@ fn fixtures() -> Vec<String> {
 
 pub fn random(seed: u64) -> String {
     let rng = Rng::with_seed(seed);
-    let mut script = Script { rng, lines: vec![format!("# random script {seed}")], two: false };
-    // What was changed in place is JavaScript's, whatever another manager did meanwhile.
-    script.two = script.rng.u8(..4) == 0;
+    let mut script = Script { rng, lines: vec![format!("# random script {seed}")], changes: false };
+    script.changes = script.rng.bool();
     if script.rng.bool() {
         let options = script.options();
         script.line(options);
@@ -137,7 +136,9 @@ pub fn random(seed: u64) -> String {
 struct Script {
     rng: Rng,
     lines: Vec<String>,
-    two: bool,
+    /// There are changes in place, and neither a second manager nor a way back: objects that were changed stay changed
+    /// in JavaScript, whatever another manager wrote or this one held before.
+    changes: bool,
 }
 
 impl Script {
@@ -206,8 +207,8 @@ impl Script {
         match self.rng.u8(..60) {
             0 => self.maker(),
             1 => self.options(),
-            2..5 if self.two => format!("use\t{}", self.rng.u8(..2)),
-            2..7 if !self.two => format!("change\t{}\t{}", self.at(), self.message()),
+            2..5 if !self.changes => format!("use\t{}", self.rng.u8(..2)),
+            2..7 if self.changes => format!("change\t{}\t{}", self.at(), self.message()),
             7 => format!("set-file\t{}", self.path()),
             8 => format!("new\t{}", self.optional()),
             9 => "fork".to_owned(),
@@ -218,8 +219,8 @@ impl Script {
             15 => "ensure".to_owned(),
             16 => "rewrite".to_owned(),
             17 => format!("name\t{}\t{}", self.one(&["auto", "user"]), self.text()),
-            18 => "capture".to_owned(),
-            19 => "restore".to_owned(),
+            18 if !self.changes => "capture".to_owned(),
+            19 if !self.changes => "restore".to_owned(),
             20 => format!("thinking\t{}", self.optional()),
             21 => format!("tier\t{}", self.optional()),
             22 => format!("mode\t{}\t{}", self.text(), self.optional_json()),

@@ -170,16 +170,17 @@ export class Entries {
 		this.#take(before);
 	}
 
-	/** Takes over objects, each to where its id stands now. */
+	/** Takes over objects, each to where its id stands now: of several lines of an id that is the last. */
 	#take({ list, messages, untouched }: Pick<CapturedEntries, "list" | "messages" | "untouched">): void {
-		list.forEach((entry, before) => {
-			if (entry === undefined || typeof entry.id !== "string") return;
+		for (let before = list.length - 1; before >= 0; before--) {
+			const entry = list[before];
+			if (entry === undefined || typeof entry.id !== "string") continue;
 			const position = native.find(this.#handle, entry.id);
-			if (position < 0 || this.#list[position] !== undefined) return;
+			if (position < 0 || this.#list[position] !== undefined) continue;
 			this.#list[position] = entry;
 			this.#messages[position] = messages[before];
 			this.#adopt(position, entry, untouched[before] === 1);
-		});
+		}
 	}
 
 	/** An entry's message is read from here when it is touched. */
@@ -394,6 +395,16 @@ export class Entries {
 			untouched: this.#untouched.slice(),
 			filled: this.#filled,
 		};
+	}
+
+	/** The objects that a copy of the session has too: of several lines of an id the last one's. */
+	handOver(): CapturedEntries {
+		const captured = this.capture();
+		for (const [position, entry] of captured.list.entries()) {
+			const isLast = typeof entry?.id === "string" && native.find(this.#handle, entry.id) === position;
+			if (!isLast) captured.list[position] = undefined;
+		}
+		return captured;
 	}
 
 	/** The entries of a manager that went back to what it held when they were captured. */

@@ -727,7 +727,7 @@ export class SessionManager {
 	/** Calls what puts a copy of this session in its place: the copy has the same objects. */
 	#copy<T>(call: () => T): T {
 		this.#entries.writeChanges();
-		const before = this.#entries.capture();
+		const before = this.#entries.handOver();
 		this.#entries.detach();
 		try {
 			return this.#call(call);

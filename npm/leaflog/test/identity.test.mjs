@@ -150,6 +150,47 @@ describe("objects", () => {
 });
 
 describe("changes in place", () => {
+	test("R45, R49: of the lines of one id a copy has the last, and no rewrite puts an earlier one there", async () => {
+		const values = chain(3);
+		const second = { ...values[3], message: user("the last line of e3") };
+		const texts = (session) =>
+			lines(session.getSessionFile())
+				.filter((line) => line.id === "e3")
+				.map((line) => line.message.content);
+		// All lines are objects here; only the first line of the id is.
+		for (const late of [false, true]) {
+			for (const copy of ["createBranchedSession", "fork"]) {
+				const { file, session } = await opened(late ? values : [...values, second]);
+				for (const entry of session.getEntries()) assert.ok(entry.message.content);
+				if (late) {
+					fs.appendFileSync(file, `${JSON.stringify(second)}\n`);
+					session.appendLabelChange("e1", "takes in what another program wrote");
+				}
+				await session[copy]("e3");
+				await session.rewriteEntries();
+				const whole = copy === "fork" ? ["u2", "the last line of e3"] : ["the last line of e3"];
+				assert.deepEqual(texts(session), whole, `${copy} ${late}`);
+				assert.equal(session.getEntry("e3").message.content, "the last line of e3");
+			}
+		}
+	});
+
+	test("R49, R53d: of the lines of one id the last is the last when another process wrote the file anew", async () => {
+		const values = chain(3);
+		const { file, session } = await opened([...values, { ...values[3], message: user("the last line of e3") }]);
+		for (const entry of session.getEntries()) assert.ok(entry.message.content);
+		const other = await SessionManager.open(file);
+		await other.rewriteEntries();
+		session.appendLabelChange("e1", "takes in the other file");
+		await session.rewriteEntries();
+		assert.deepEqual(
+			lines(file)
+				.filter((line) => line.id === "e3")
+				.map((line) => line.message.content),
+			["u2", "the last line of e3"],
+		);
+	});
+
 	test("C: rewriteEntries writes what was changed, and copies every other line", async () => {
 		const values = chain(5).map((value) => JSON.stringify(value));
 		values[2] = values[2].replace('"timestamp":1', '"timestamp":1e0');
