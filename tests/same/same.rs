@@ -52,11 +52,8 @@ fn run(script: &str, log: &str) {
         let manager = runner.managers[runner.used].as_ref();
         let leaf = manager.and_then(|manager| manager.leaf()).and_then(|leaf| leaf.id());
         writeln!(lines, "{number}\t{}\t{result}\t{}", fields.0[0], leaf.as_deref().unwrap_or("-")).unwrap();
-        if let Some(file) = manager.and_then(|manager| manager.session_file()).map(|file| file.to_str().unwrap()) {
-            if !runner.files.iter().any(|known| known == file) {
-                runner.files.push(file.to_owned());
-            }
-        }
+        let file = manager.and_then(|manager| manager.session_file()).map(|file| file.to_str().unwrap().to_owned());
+        runner.files.extend(file.filter(|file| !runner.files.contains(file)));
     }
     fs::write(log, lines).unwrap();
 }
@@ -283,7 +280,10 @@ impl Runner {
                 let id = id_at(manager, 1);
                 done(manager.branch(&id)?)
             }
-            "reset" => done(manager.reset_leaf()),
+            "reset" => {
+                manager.reset_leaf();
+                done(())
+            }
             "branch-summary" => {
                 let id = fields.json(1).map(|_| id_at(manager, 1));
                 manager.branch_with_summary(id.as_deref(), &fields.text(2), fields.json(4), fields.choice(3))

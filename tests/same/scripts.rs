@@ -126,7 +126,7 @@ pub fn random(seed: u64) -> String {
     }
     let first = script.maker();
     script.line(first);
-    for _ in 0..script.rng.usize(100..400) {
+    for _ in 0..script.rng.usize(60..300) {
         let line = script.operation();
         script.line(line);
     }
@@ -151,7 +151,7 @@ impl Script {
     }
 
     fn rarely(&mut self) -> bool {
-        self.rng.u8(..40) == 0
+        self.rng.u8(..80) == 0
     }
 
     fn options(&mut self) -> String {
