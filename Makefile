@@ -6,17 +6,19 @@
 #
 # The C interface (docs/c-api.md):
 # make install PREFIX=/usr/local [DESTDIR=]   header, libraries, leaflog.pc, CMake package
+# make uninstall PREFIX=/usr/local [DESTDIR=]  removes them
 # make header   include/leaflog.h from bindings/c
 # make test-c   its tests; part of make test
 
 CARGO ?= cargo
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
-.PHONY: demo test lint doc bench header test-c install npm same
+.PHONY: demo test lint doc bench header test-c install uninstall npm same
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
-	@sh examples/demo.sh target/release/leaflog $(EXAMPLE)
+	@sh examples/demo.sh "$(TARGET_DIR)/release/leaflog" $(EXAMPLE)
 
 # Property tests take the same cases each time here; with `cargo test` they take others each time.
 test: export PROPTEST_RNG_SEED ?= 20260216
@@ -26,7 +28,7 @@ test: lint test-c
 	$(CARGO) test --locked --no-default-features --lib --quiet
 	$(CARGO) bench --locked --bench core --bench write --bench discovery -- --test
 	$(CARGO) build --release --locked --bin leaflog
-	sh tests/external/run.sh target/release/leaflog $(EXAMPLE)
+	sh tests/external/run.sh "$(TARGET_DIR)/release/leaflog" $(EXAMPLE)
 	$(MAKE) npm
 	$(MAKE) same
 
@@ -57,14 +59,16 @@ bench:
 
 # The C interface.
 PREFIX ?= /usr/local
-TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # A library made with a thread sanitizer, where there is a compiler that can.
 TSAN_TARGET := $(shell $(CARGO) +nightly --version >/dev/null 2>&1 && rustc -vV | sed -n 's/^host: \(.*-linux-gnu\)$$/\1/p')
 TSAN_FLAGS := -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer
 
 install:
 	$(CARGO) build --release --locked -p leaflog-c
-	PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) sh bindings/c/install.sh $(TARGET_DIR)/release
+	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" sh bindings/c/install.sh "$(TARGET_DIR)/release"
+
+uninstall:
+	PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" sh bindings/c/install.sh --remove
 
 header:
 	LEAFLOG_WRITE_HEADER=1 $(CARGO) test --locked -p leaflog-c --test header

@@ -11,10 +11,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What went wrong, where, and because of what.
 ///
 /// Printed, it is one line: the path, the line of the file when there is one, what happened, and
-/// the cause the operating system gave.
+/// the cause the operating system gave. `{:?}` puts the code before it; `{:#?}` prints the parts.
 ///
 /// An error can be cloned: a failure that stays in force is handed out more than once.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
 #[derive(Debug)]
@@ -168,6 +168,13 @@ impl fmt::Display for Error {
             f.write_str(": ")?;
         }
         f.write_str(&self.message())
+    }
+}
+
+/// A program whose `main` returns an error prints it so.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() { self.0.fmt(f) } else { write!(f, "{}: {self}", self.code()) }
     }
 }
 

@@ -41,6 +41,20 @@ fn told(error: &Error, path: &Path) -> (ErrorCode, Option<u64>, String) {
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
+// What a program shows whose `main` returns an error.
+#[test]
+fn debug_is_for_people_too() {
+    let dir = Dir::new();
+    let path = dir.path("none.jsonl");
+    let error = refused(&path);
+    let shown = format!("{error:?}");
+    assert!(shown.starts_with(&format!("NOT_FOUND: {}: cannot open the session: ", path.display())), "{shown}");
+    let parts = format!("{error:#?}");
+    assert!(parts.contains("code: NotFound,") && parts.contains("kind: NotFound,"), "{parts}");
+    let view = SessionView::open(dir.file("s.jsonl", HEADER)).unwrap();
+    assert_eq!(format!("{:?}", view.header()), "Header({\"type\":\"session\",\"version\":3,\"id\":\"s\"})");
+}
+
 // Names and numbers as they were first given out: this table is only ever added to.
 #[test]
 fn codes_are_frozen() {

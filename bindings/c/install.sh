@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs the C interface: install.sh <folder of libleaflog.so and libleaflog.a>
+# Installs the C interface: install.sh <folder of libleaflog.so and libleaflog.a>; removes it: install.sh --remove
 # PREFIX (/usr/local), LIBDIR (PREFIX/lib), INCLUDEDIR (PREFIX/include) and DESTDIR as usual.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 header=$here/../../include/leaflog.h
-built=$1
+built=${1:?the folder of libleaflog.so and libleaflog.a, or --remove}
 PREFIX=${PREFIX:-/usr/local}
 LIBDIR=${LIBDIR:-$PREFIX/lib}
 INCLUDEDIR=${INCLUDEDIR:-$PREFIX/include}
@@ -22,6 +22,12 @@ abi=$(sed -n 's/^#define LEAFLOG_ABI_VERSION //p' "$header")
 private="-lpthread -lm -ldl -lgcc_s"
 
 lib=$DESTDIR$LIBDIR
+if [ "$built" = --remove ]; then
+    rm -f "$DESTDIR$INCLUDEDIR/leaflog.h" "$lib/libleaflog.a" "$lib/libleaflog.so" "$lib/libleaflog.so.$abi" \
+        "$lib/libleaflog.so.$version" "$lib/libleaflog.dylib" "$lib/libleaflog.$abi.dylib" "$lib/pkgconfig/leaflog.pc"
+    rm -rf "$lib/cmake/leaflog"
+    exit
+fi
 mkdir -p "$lib/pkgconfig" "$lib/cmake/leaflog" "$DESTDIR$INCLUDEDIR"
 install -m 644 "$header" "$DESTDIR$INCLUDEDIR/leaflog.h"
 install -m 644 "$built/libleaflog.a" "$lib/libleaflog.a"

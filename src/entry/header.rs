@@ -2,12 +2,13 @@
 
 use super::line::LineBuilder;
 use crate::json::Json;
+use std::fmt;
 
 /// The version this library writes (R10).
 pub const CURRENT_SESSION_VERSION: u32 = 3;
 
 /// The header line of a session, as stored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Header {
     text: Vec<u8>,
     /// The session's id.
@@ -62,6 +63,13 @@ impl Header {
     #[must_use]
     pub fn json(&self) -> Json<'_> {
         Json::new(&self.text)
+    }
+}
+
+/// The text says everything.
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Header({})", String::from_utf8_lossy(&self.text))
     }
 }
 

@@ -214,6 +214,12 @@ impl SessionView {
         ViewOptions::new().open(path)
     }
 
+    /// The store that blobs are read from; `None` when nothing names its folder.
+    #[must_use]
+    pub fn blobs(&self) -> Option<&BlobStore> {
+        self.blobs.as_ref()
+    }
+
     /// Where the session was opened; `None` for bytes and readers.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {

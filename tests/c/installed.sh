@@ -30,6 +30,13 @@ if grep -rqF "$work" "$work/stage/opt/leaflog/lib/pkgconfig" "$work/stage/opt/le
     fail "DESTDIR is in an installed file"
 fi
 
+# What was put there is gone again, and nothing else.
+echo mine >"$work/stage/opt/leaflog/lib/libother.so"
+PREFIX=/opt/leaflog DESTDIR=$work/stage sh "$root/bindings/c/install.sh" --remove
+left=$(find "$work/stage" ! -type d)
+[ "$left" = "$work/stage/opt/leaflog/lib/libother.so" ] || fail "after --remove there is: $left"
+echo "ok: installed and removed again"
+
 if have pkg-config; then
     export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
     flags=$(pkg-config --cflags --libs leaflog)

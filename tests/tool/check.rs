@@ -1,6 +1,6 @@
 //! `leaflog check` and `leaflog stats`.
 
-use crate::{example, facts, fixture, no_report, run};
+use crate::{example, facts, fixture, no_report, run, session};
 use serde_json::Value;
 use serde_json::json;
 use std::fs;
@@ -21,8 +21,35 @@ fn check_reports_what_the_facts_say() {
         let text = run(["check", &file, "--blobs", &blobs]);
         assert_eq!((text.code, text.err.as_str()), (ran.code, ""), "{case}");
         assert_eq!(text.out == format!("{file}: fine\n"), is_fine, "{case}: {}", text.out);
-        assert!(text.out.lines().all(|line| line.starts_with(&format!("{file}: "))), "{case}: {}", text.out);
+        // `file: what`, or `file:line: what`, as errors are told.
+        let is_placed = |line: &str| {
+            let rest = line.strip_prefix(&format!("{file}:")).unwrap_or_default();
+            rest.starts_with(' ') || rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(": ")
+        };
+        assert!(text.out.lines().all(is_placed), "{case}: {}", text.out);
+        assert!(!text.out.contains(": line "), "{case}: {}", text.out);
     }
+}
+
+// R51: who is told that a blob is missing learns where it was looked for.
+#[test]
+fn missing_blobs_have_a_place() {
+    let dir = TempDir::new().unwrap();
+    let blobs = dir.path().to_str().unwrap();
+    let hash = "0".repeat(64);
+    let image = json!({"type": "image", "mimeType": "image/png", "data": format!("blob:sha256:{hash}")});
+    let entry =
+        json!({"type": "message", "id": "a1", "parentId": null, "message": {"role": "user", "content": [image]}});
+    let file = session(dir.path(), "s.jsonl", &[entry.to_string()]);
+    let checked = run(["check", &file, "--blobs", blobs]);
+    let want = format!(
+        "{file}:2: blob {hash} is missing or damaged\n\
+         {file}: blobs were looked for in {blobs}; --blobs names another folder\n"
+    );
+    assert_eq!((checked.code, checked.out), (1, want));
+    let context = run(["context", &file, "--blobs", blobs]);
+    let want = format!("leaflog: {file}:2: warning: blob {hash} is missing or damaged in {blobs}\n");
+    assert_eq!((context.code, context.err), (0, want));
 }
 
 #[test]
@@ -33,7 +60,7 @@ fn check_goes_on_after_an_error() {
     let folder = dir.path().to_str().unwrap();
     let ran = run(["check", &fine, none, &torn]);
     assert_eq!(ran.code, 3);
-    assert!(ran.out.starts_with(&format!("{fine}: fine\n{torn}: line 4: ")), "{}", ran.out);
+    assert!(ran.out.starts_with(&format!("{fine}: fine\n{torn}:4: ")), "{}", ran.out);
     assert!(ran.err.starts_with(&format!("leaflog: {none}: ")), "{}", ran.err);
     assert!(ran.err.ends_with("3 files: 1 fine, 1 with something to report, 1 not read\n"), "{}", ran.err);
     assert_eq!(run(["check", &fine, &torn]).code, 1);

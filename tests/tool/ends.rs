@@ -103,8 +103,53 @@ fn exit_codes() {
         let newer = run([command, &fixture("v4-newer.jsonl")]);
         assert_eq!(newer.code, i32::from(command == "check"), "{command}: {}", newer.err);
     }
-    assert_eq!(run(["show", &text, "--limit", "0"]).code, 2);
     assert_eq!(run(Vec::<String>::new()).code, 2);
+}
+
+// What is wrong with the command line is told as everything else is.
+#[test]
+fn wrong_use() {
+    let file = fixture("branches.jsonl");
+    for (args, want) in [
+        (&["show"][..], "leaflog: the following required arguments were not provided:\n  <FILE>\n"),
+        (&["show", &file, "--nonsense"], "leaflog: unexpected argument '--nonsense' found\n"),
+        (
+            &["show", &file, "--limit", "0"],
+            "leaflog: invalid value '0' for '--limit <N>': it is a whole number from 1 on\n",
+        ),
+        (&["recent", "--limit", "x"], "leaflog: invalid value 'x' for '--limit <N>': it is a whole number from 1 on\n"),
+        (&["show", ""], "leaflog: invalid value '' for '<FILE>': a name is not empty\n"),
+        (&["show", &file, "--leaf", ""], "leaflog: a value is required for '--leaf <ID>' but none was supplied\n"),
+        (&["resume", ""], "leaflog: a value is required for '<ARG>' but none was supplied\n"),
+        (&["delete", "-"], "leaflog: the standard input cannot be deleted\n"),
+    ] {
+        let ran = run(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");
+        assert!(ran.err.starts_with(want), "{args:?}: {}", ran.err);
+    }
+}
+
+// A name with a line end in it cannot look like another message.
+#[test]
+fn further_lines_are_set_in() {
+    let ran = run(["show", "no\nleaflog: all is well"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.starts_with("leaflog: no\n  leaflog: all is well: no such file"), "{}", ran.err);
+}
+
+// The command that a hint names can be pasted.
+#[test]
+fn the_hint_can_be_pasted() {
+    let dir = TempDir::new().unwrap();
+    let text = format!("{HEADER}\n{}\nhello\n", user("a1", None, "hi"));
+    for (name, want) in [("s.jsonl", "s.jsonl"), ("ada's s.jsonl", r"'ada'\''s s.jsonl'"), ("-s.jsonl", "'./-s.jsonl'")]
+    {
+        fs::write(dir.path().join(name), &text).unwrap();
+        let ran = finish(tool(["show", "--", name]).current_dir(dir.path()));
+        assert_eq!(ran.last_line(), format!("1 thing to report: leaflog check {want}"), "{}", ran.err);
+    }
+    let ran = with_stdin(&["show", "-"], text.as_bytes());
+    assert_eq!(ran.last_line(), "1 thing to report: leaflog check -");
 }
 
 #[cfg(unix)]
@@ -160,8 +205,10 @@ fn a_broken_pipe_is_silent() {
 #[test]
 fn output_that_cannot_be_written() {
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = tool(["show", &example()]).stdout(full).output().unwrap();
-    assert_eq!(output.status.code(), Some(5));
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert!(err.starts_with("leaflog: cannot write the output: "), "{err}");
+    for args in [&["show", &example()][..], &["--help"], &["show", "--help"], &["--version"]] {
+        let output = tool(args).stdout(full.try_clone().unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(5), "{args:?}");
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(err.starts_with("leaflog: cannot write the output: "), "{args:?}: {err}");
+    }
 }

@@ -1,6 +1,6 @@
 //! `leaflog list`, `recent`, `resume`, `delete`.
 
-use crate::{Ran, finish, tool, user};
+use crate::{Ran, finish, run, tool, user};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
@@ -94,7 +94,14 @@ fn list_for_a_person() {
     let other = home.run(&["list", "--cwd", home.project("two").to_str().unwrap()]);
     assert_eq!((other.out.lines().count(), other.err.as_str()), (2, ""));
     let none = home.run(&["list", "--cwd", "/nowhere"]);
-    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (0, "", "leaflog: no sessions\n"));
+    let roots = home.path.join(".xcsh/agent/sessions");
+    let want =
+        format!("leaflog: no sessions of /nowhere in {}; `leaflog list --all` lists all projects\n", roots.display());
+    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (0, "", want.as_str()));
+    // On a machine without any, the folder that would hold them is named.
+    let none = run(["list", "--all"]);
+    assert_eq!((none.code, none.out.as_str()), (0, ""));
+    assert_eq!(none.err, "leaflog: no sessions: there is no folder /nonexistent/.xcsh/agent/sessions\n");
 }
 
 #[test]
@@ -172,7 +179,8 @@ fn recent() {
     let json = home.run(&["recent", "--json", "--limit", "1", "--cwd", home.project("two").to_str().unwrap()]).json();
     assert_eq!(json[0]["path"], json!(home.file("two", "00bb000000000003")));
     assert_eq!((&json[0]["name"], &json[0]["fullName"]), (&json!("\u{202e}会话"), &json!("\u{202e}会话")));
-    assert_eq!(home.run(&["recent", "--cwd", "/nowhere"]).err, "leaflog: no sessions\n");
+    let none = home.run(&["recent", "--cwd", "/nowhere"]);
+    assert!(none.code == 0 && none.err.starts_with("leaflog: no sessions of /nowhere in "), "{}", none.err);
 }
 
 #[test]
@@ -184,7 +192,7 @@ fn resume() {
     // Elsewhere when this project has none.
     assert_eq!(path(home.run(&["resume", "00bb"])), found("two", "00bb000000000003"));
     let several = home.run(&["resume", "00aa"]);
-    assert_eq!((several.code, several.out.as_str()), (1, ""));
+    assert_eq!((several.code, several.out.as_str()), (3, ""));
     let lines: Vec<&str> = several.err.lines().collect();
     assert_eq!(lines[0], "leaflog: 00aa: 2 sessions fit, the newest first:");
     assert!(lines[1].contains("_00aa0000000000ff.jsonl  3m ago  ") && lines[2].ends_with("  5m ago  The first title"));

@@ -1,6 +1,8 @@
 /* A tour of the C interface: append, branch, be killed, open again, list.
  *
  *     cc tour.c $(pkg-config --cflags --libs leaflog) -o tour && ./tour <folder>
+ *
+ * The folder takes the place of an agent's; it is made.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -43,10 +43,12 @@ pack(
 );
 fs.rmSync(staging, { recursive: true });
 
-function pack(name, manifest, files) {
+// In the repository the packages are private: published from there, they would lack what is put together here.
+function pack(name, { private: _, ...manifest }, files) {
 	const dir = path.join(staging, name);
 	fs.mkdirSync(dir);
 	fs.writeFileSync(path.join(dir, "package.json"), `${JSON.stringify(manifest, null, "\t")}\n`);
+	fs.writeFileSync(path.join(dir, "README.md"), `# ${manifest.name}\n\n${manifest.description}.\n`);
 	for (const [file, from] of Object.entries(files)) fs.cpSync(from, path.join(dir, file), { recursive: true });
 	execFileSync("npm", ["pack", "--silent", "--pack-destination", out], {
 		cwd: dir,

@@ -33,7 +33,9 @@ export class LeaflogError extends Error {
 		super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
 		this.code = fields.code;
 		if (fields.path !== undefined) this.path = fields.path;
-		if (fields.line !== undefined) this.line = fields.line;
+		// In Bun every error has the line of the program that made it, which is not that of the file.
+		Object.assign(this, { line: fields.line });
+		if (fields.line === undefined) Reflect.deleteProperty(this, "line");
 	}
 }
 
@@ -50,7 +52,9 @@ const MARK = "leaflog:";
 /** The error that a native function's exception stands for. */
 export function convert(error: unknown): unknown {
 	if (!(error instanceof Error) || error instanceof LeaflogError) return error;
-	return fromReason(error.message) ?? new LeaflogError(error.message, { code: kindOf(error), cause: error });
+	return (
+		fromReason(error.message) ?? wrongType(error) ?? new LeaflogError(error.message, { code: "INTERNAL", cause: error })
+	);
 }
 
 /** The error in a native reason. */
@@ -61,11 +65,25 @@ export function fromReason(reason: string): LeaflogError | undefined {
 	return new LeaflogError(message, { code, path: path ?? undefined, line: line ?? undefined, cause });
 }
 
-function kindOf(error: Error): LeaflogErrorCode {
-	const { code } = error as Error & { code?: string };
-	// What Node-API says of an argument of another type.
-	return code === "InvalidArg" || code?.endsWith("Expected") ? "INVALID_ARGUMENT" : "INTERNAL";
+/** What Node-API says of an argument of another type, in words of JavaScript. */
+function wrongType(error: Error): LeaflogError | undefined {
+	const { message, code } = error as Error & { code?: string };
+	if (code !== "InvalidArg" && !code?.endsWith("Expected")) return undefined;
+	const expected = message.startsWith("Get TypedArray info") ? "a Uint8Array" : EXPECTED[code];
+	if (expected === undefined) return new LeaflogError(message, { code: "INVALID_ARGUMENT", cause: error });
+	const given = /JavaScript value `(\w+)/.exec(message)?.[1]?.toLowerCase();
+	const field = / on \w+\.(\w+)$/.exec(message)?.[1];
+	const text = `${field === undefined ? "" : `${field}: `}${expected} is expected${given === undefined ? "" : `, not ${given}`}`;
+	return new LeaflogError(text, { code: "INVALID_ARGUMENT", cause: error });
 }
+
+const EXPECTED: Record<string, string> = {
+	StringExpected: "a string",
+	NumberExpected: "a number",
+	BooleanExpected: "true or false",
+	ObjectExpected: "an object",
+	ArrayExpected: "an array",
+};
 
 function systemError(message: string, errno: number, path: string | undefined): Error {
 	return Object.assign(new Error(message), { errno: -errno, code: systemName(errno), path });

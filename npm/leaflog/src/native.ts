@@ -215,13 +215,21 @@ function addon(): Record<string, (...args: unknown[]) => unknown> {
 				return require("@leaflog/win32-x64-msvc");
 		}
 	} catch (cause) {
-		throw new Error(
-			`leaflog has no native part for ${target} installed: it comes as an optional dependency, ` +
-				"so install without leaving those out",
-			{ cause },
+		throw unusable(
+			isMissing(cause)
+				? `leaflog has no native part for ${target} installed: it comes as an optional dependency, ` +
+						"so install without leaving those out, on the system it is to run on"
+				: `leaflog cannot load its native part for ${target}: ${(cause as Error).message}`,
+			cause,
 		);
 	}
-	throw new Error(`leaflog does not run on ${target}`);
+	throw unusable(`leaflog does not run on ${target}`);
+}
+
+/** Why the package cannot be loaded, with the code that the engine gave. */
+function unusable(message: string, cause?: unknown): Error {
+	const code = (cause as { code?: string } | undefined)?.code ?? "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM";
+	return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code });
 }
 
 function isMissing(error: unknown): boolean {
@@ -249,10 +257,13 @@ function wrap(inner: Function7): Function7 {
 }
 
 function wrapAsync(inner: Function7): Function7 {
-	return (a, b, c, d, e, f, g) =>
-		(inner(a, b, c, d, e, f, g) as Promise<unknown>).catch((error) => {
+	return async (a, b, c, d, e, f, g) => {
+		try {
+			return await inner(a, b, c, d, e, f, g);
+		} catch (error) {
 			throw convert(error);
-		});
+		}
+	};
 }
 
 function load(): Native {

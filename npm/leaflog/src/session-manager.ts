@@ -80,7 +80,9 @@ export class SessionManager {
 	#usage: UsageStatistics | undefined;
 	#header: SessionHeader | undefined;
 
-	private constructor(handle: Handle, options: LeaflogOptions, { driver }: Backing) {
+	private constructor(handle: Handle, options: LeaflogOptions, place: Backing) {
+		if (place === undefined) throw invalid("SessionManager.create, open, continueRecent and inMemory make a session");
+		const { driver } = place;
 		this.#handle = handle;
 		this.#options = options;
 		this.#driver = driver;
@@ -266,6 +268,7 @@ export class SessionManager {
 	/** Goes back to what the manager held. */
 	restoreState(snapshot: SessionManagerStateSnapshot): void {
 		const { state, entries } = snapshot as Snapshot;
+		if (state === undefined) throw invalid("restoreState takes what captureState gave");
 		this.#entries.detach();
 		this.#driver?.clear();
 		native.restoreState(this.#handle, state);
@@ -389,7 +392,7 @@ export class SessionManager {
 
 	appendMessage(message: AgentMessage): string {
 		const text = json(message);
-		const { role } = message as { role: string };
+		const role = (message as { role?: string } | null)?.role;
 		if (!this.#started && role === "assistant") this.#beforeStart();
 		let id: string;
 		try {
@@ -794,7 +797,9 @@ async function made(make: (slot: SlotHandle) => Promise<void>): Promise<Handle> 
 
 function json(value: unknown): string {
 	const text = JSON.stringify(value) as string | undefined;
-	if (text === undefined) throw invalid(`a ${typeof value} cannot be written as JSON`);
+	if (text === undefined) {
+		throw invalid(`${value === undefined ? "undefined" : `a ${typeof value}`} cannot be written as JSON`);
+	}
 	return text;
 }
 

@@ -1,15 +1,15 @@
 //! The command line.
 
 use crate::style::When;
+use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
-use std::num::NonZero;
 use std::path::PathBuf;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  fine
-  1  something to report (check, list --problems), more than one (resume), not done (delete)
+  1  something to report (check, list --problems), not done (delete)
   2  wrong use
   3  not found, or more than one session or entry fits
   5  cannot be read: no permission, a folder, not a session, any other failure";
@@ -108,7 +108,7 @@ pub enum Command {
     #[cfg(feature = "history")]
     #[command(after_help = after_help(&[
         ("leaflog history", "the last 20 prompts"),
-        ("leaflog history tide gau", "those with words that begin with `tide` and `gau`"),
+        ("leaflog history tide gau", "words that begin so"),
         ("leaflog history --limit 1000 --json | jq .[].prompt", "for programs, the whole prompts"),
     ]))]
     History(HistoryArgs),
@@ -146,9 +146,29 @@ pub enum Command {
     Delete(DeleteArgs),
 }
 
+/// A number of things to show.
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|&number| number > 0).ok_or("it is a whole number from 1 on")
+}
+
+#[cfg(feature = "history")]
+fn up_to_a_thousand(text: &str) -> Result<usize, &'static str> {
+    at_least_one(text).ok().filter(|&number| number <= 1000).ok_or("it is a whole number of 1 to 1000")
+}
+
+/// A file's name, which may be of any bytes.
+fn named() -> impl TypedValueParser<Value = OsString> {
+    OsStringValueParser::new().try_map(|name| if name.is_empty() { Err("a name is not empty") } else { Ok(name) })
+}
+
 const FILE_HELP: &str = "\
 A session file; - for standard input; @last for the newest session of the agents on this machine; or the start of \
 a session id. A file of that name comes first";
+
+/// The same for what is deleted.
+const DELETED_HELP: &str = "\
+A session file; @last for the newest session of the agents on this machine; or the start of a session id. A file of \
+that name comes first";
 
 const BLOBS_HELP: &str = "\
 The folder of the blobs [default: `blobs` beside the folder `sessions` that the file lies in; without such a folder \
@@ -156,17 +176,17 @@ The folder of the blobs [default: `blobs` beside the folder `sessions` that the 
 
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
-    #[arg(value_name = "FILE", help = FILE_HELP)]
+    #[arg(value_name = "FILE", value_parser = named(), help = FILE_HELP)]
     pub file: OsString,
     /// Take this entry for the leaf: its id, or the start of it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub leaf: Option<String>,
     /// Show only the path to the leaf, no other branches
     #[arg(long)]
     pub branch: bool,
     /// Show only the last N entries on the path to the leaf, and what branches off them
-    #[arg(long, value_name = "N")]
-    pub limit: Option<NonZero<u32>>,
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub limit: Option<usize>,
     /// Print JSON: the session, then the entries in the order of the file, one a line
     #[arg(long)]
     pub json: bool,
@@ -176,10 +196,10 @@ pub struct ShowArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct ContextArgs {
-    #[arg(value_name = "FILE", help = FILE_HELP)]
+    #[arg(value_name = "FILE", value_parser = named(), help = FILE_HELP)]
     pub file: OsString,
     /// Take this entry for the leaf: its id, or the start of it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     pub leaf: Option<String>,
     /// Shorten nothing
     #[arg(long, conflicts_with = "json")]
@@ -193,7 +213,7 @@ pub struct ContextArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    #[arg(value_name = "FILE", required = true, help = FILE_HELP)]
+    #[arg(value_name = "FILE", value_parser = named(), required = true, help = FILE_HELP)]
     pub files: Vec<OsString>,
     /// Print a JSON array with the report, or the error, of each file
     #[arg(long)]
@@ -204,7 +224,7 @@ pub struct CheckArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct StatsArgs {
-    #[arg(value_name = "FILE", help = FILE_HELP)]
+    #[arg(value_name = "FILE", value_parser = named(), help = FILE_HELP)]
     pub file: OsString,
     /// Print a JSON object
     #[arg(long)]
@@ -218,8 +238,8 @@ pub struct HistoryArgs {
     #[arg(value_name = "QUERY")]
     pub query: Vec<String>,
     /// Show at most N prompts, of 1 to 1000
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub limit: u16,
+    #[arg(long, value_name = "N", default_value = "20", value_parser = up_to_a_thousand)]
+    pub limit: usize,
     /// Print a JSON array, one prompt a line: id, prompt, created_at (seconds), and cwd if there is one
     #[arg(long)]
     pub json: bool,
@@ -233,8 +253,8 @@ pub struct ListArgs {
     #[arg(long)]
     pub all: bool,
     /// List at most N
-    #[arg(long, value_name = "N")]
-    pub limit: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub limit: Option<usize>,
     /// Name the files that are no sessions or cannot be read, instead of the sessions
     #[arg(long)]
     pub problems: bool,
@@ -252,8 +272,8 @@ pub struct RecentArgs {
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// Show at most N
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub limit: NonZero<usize>,
+    #[arg(long, value_name = "N", default_value = "3", value_parser = at_least_one)]
+    pub limit: usize,
     /// Print a JSON array
     #[arg(long)]
     pub json: bool,
@@ -262,7 +282,7 @@ pub struct RecentArgs {
 #[derive(Debug, clap::Args)]
 pub struct ResumeArgs {
     /// The start of the session's id, or of its file's name
-    #[arg(value_name = "ARG")]
+    #[arg(value_name = "ARG", value_parser = NonEmptyStringValueParser::new())]
     pub arg: String,
     /// The folder of the project [default: the current one]
     #[arg(long, value_name = "DIR")]
@@ -271,7 +291,7 @@ pub struct ResumeArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct DeleteArgs {
-    #[arg(value_name = "FILE", help = FILE_HELP)]
+    #[arg(value_name = "FILE", value_parser = named(), help = DELETED_HELP)]
     pub file: OsString,
     /// Do not ask
     #[arg(long)]

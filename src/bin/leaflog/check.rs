@@ -10,7 +10,7 @@ use leaflog::{Error, LoadReport};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is printed for a file.
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
         write!(out, "[")?;
     }
     for (at, arg) in args.files.iter().enumerate() {
-        let (name, checked) = check(arg, args.blobs.as_deref());
+        let (name, checked, blobs) = check(arg, args.blobs.as_deref());
         let exit = match &checked {
             Ok(report) if report.is_empty() => Exit::Fine,
             Ok(_) => Exit::Report,
@@ -66,7 +66,7 @@ pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
                 error: checked.as_ref().err().map(|error| fault(error, &name)),
             })?;
         } else if let Ok(report) = &checked {
-            text(&name, report, out)?;
+            text(&name, report, blobs.as_deref(), out)?;
         }
         if let Err(error) = checked {
             // In order with what the other stream says.
@@ -90,23 +90,26 @@ pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
     Ok(worst)
 }
 
-/// The name to print and the report, after every blob was read.
-fn check(arg: &OsStr, blobs: Option<&Path>) -> (String, Result<LoadReport, NotChecked>) {
+/// The name to print, the report after every blob was read, and the folder of the blobs.
+fn check(arg: &OsStr, blobs: Option<&Path>) -> (String, Result<LoadReport, NotChecked>, Option<PathBuf>) {
     let input = match Input::find(arg) {
         Ok(input) => input,
-        Err(failure) => return (arg.to_string_lossy().into_owned(), Err(NotChecked::Unfound(failure))),
+        Err(failure) => return (arg.to_string_lossy().into_owned(), Err(NotChecked::Unfound(failure)), None),
     };
-    let report = || {
+    let mut dir = None;
+    let mut report = || {
         let view = input.open(blobs)?;
+        dir = view.blobs().map(|blobs| blobs.dir().to_owned());
         for entry in view.entries() {
             entry.loaded_text()?;
         }
         view.report()
     };
-    (input.name(), report().map_err(NotChecked::Unread))
+    let report = report().map_err(NotChecked::Unread);
+    (input.name(), report, dir)
 }
 
-fn text(name: &str, report: &LoadReport, out: &mut Out) -> Result<(), Failure> {
+fn text(name: &str, report: &LoadReport, blobs: Option<&Path>, out: &mut Out) -> Result<(), Failure> {
     let name = clean(name);
     if report.is_empty() {
         write!(out, "{name}: ")?;
@@ -114,9 +117,26 @@ fn text(name: &str, report: &LoadReport, out: &mut Out) -> Result<(), Failure> {
         writeln!(out)?;
     }
     for line in report.to_string().lines() {
-        write!(out, "{name}: ")?;
-        out.paint(Style::Error, clean(line))?;
+        // `line 5: what`, in the shape of other messages: `file:5: what`.
+        let what = match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
+            Some((number, what)) => {
+                write!(out, "{name}:{number}: ")?;
+                what
+            }
+            None => {
+                write!(out, "{name}: ")?;
+                line
+            }
+        };
+        out.paint(Style::Error, clean(what))?;
         writeln!(out)?;
+    }
+    if let Some(dir) = blobs.filter(|_| !report.missing_blobs.is_empty()) {
+        writeln!(
+            out,
+            "{name}: blobs were looked for in {}; --blobs names another folder",
+            clean(&dir.display().to_string())
+        )?;
     }
     Ok(())
 }

@@ -48,8 +48,9 @@ fn warn(view: &SessionView, leaf: Option<EntryRef<'_>>, name: &str) -> Result<()
     let report = view.report().map_err(|error| Failure::of(&error, name))?;
     let Some(leaf) = leaf.filter(|_| !report.missing_blobs.is_empty()) else { return Ok(()) };
     let path: HashSet<u64> = show::context_path(view, leaf, name)?.into_iter().map(EntryRef::line).collect();
+    let dir = view.blobs().map(|blobs| format!(" in {}", blobs.dir().display())).unwrap_or_default();
     for blob in report.missing_blobs.iter().filter(|blob| path.contains(&blob.line)) {
-        complain(format_args!("{name}:{}: warning: blob {} is missing or damaged", blob.line, blob.hash.as_str()));
+        complain(format_args!("{name}:{}: warning: blob {} is missing or damaged{dir}", blob.line, blob.hash.as_str()));
     }
     Ok(())
 }

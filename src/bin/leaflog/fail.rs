@@ -1,6 +1,7 @@
 //! How the tool ends: exit codes, and errors on the standard error stream.
 
 use crate::text;
+use clap::error::ErrorKind;
 use leaflog::{Error, ErrorCode};
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -96,12 +97,37 @@ fn located(error: &Error, name: &str) -> String {
     }
 }
 
-/// Writes `leaflog: message` to the standard error stream. That nobody reads it is no failure.
+/// Says what is wrong with the command line in the shape of every other message, or prints the
+/// help or the version that was asked for.
+pub fn of_command_line(error: &clap::Error) -> Exit {
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if error.use_stderr() && !is_help {
+        let message = error.to_string();
+        complain(message.strip_prefix("error: ").unwrap_or(&message));
+        return Exit::Use;
+    }
+    match error.print().and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let failure = Failure::Output(error);
+            failure.tell();
+            failure.exit()
+        }
+        _ if is_help => Exit::Use,
+        _ => Exit::Fine,
+    }
+}
+
+/// Writes `leaflog: message` to the standard error stream; further lines are set in, so that a
+/// name with a line end in it does not look like a message. That nobody reads it is no failure.
 pub fn complain(message: impl Display) {
     let message = message.to_string();
     let mut err = io::stderr().lock();
-    for (at, line) in message.lines().enumerate() {
-        let start = if at == 0 { "leaflog: " } else { "" };
+    for (at, line) in message.trim_end().lines().enumerate() {
+        let start = match at {
+            0 => "leaflog: ",
+            _ if line.is_empty() || line.starts_with("  ") => "",
+            _ => "  ",
+        };
         let _ = writeln!(err, "{start}{}", text::clean(line));
     }
 }

@@ -20,8 +20,11 @@ const TIME_COLUMNS: usize = 16;
 pub fn run(args: &HistoryArgs, out: &mut Out) -> Result<Exit, Failure> {
     let path = find()?;
     let entries = HistoryStorage::open_read_only(&path).and_then(|history| {
-        let limit = usize::from(args.limit);
-        if args.query.is_empty() { history.recent(limit) } else { history.search(&args.query.join(" "), limit) }
+        if args.query.is_empty() {
+            history.recent(args.limit)
+        } else {
+            history.search(&args.query.join(" "), args.limit)
+        }
     });
     let entries = entries.map_err(|error| Failure::of(&error, &path.display().to_string()))?;
     if args.json {

@@ -47,8 +47,9 @@ struct Problem<'a> {
 }
 
 pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
-    let listing = listing(args)?;
-    let most = args.limit.map_or(usize::MAX, |limit| limit.get());
+    let project = if args.all { None } else { Some(project(args.cwd.as_deref())?) };
+    let listing = listing(project.as_deref());
+    let most = args.limit.unwrap_or(usize::MAX);
     if args.problems {
         let problems = &listing.problems[..listing.problems.len().min(most)];
         if args.json || args.ndjson {
@@ -68,6 +69,9 @@ pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
         table(sessions, out)?;
     }
     out.flush()?;
+    if listing.sessions.is_empty() && !(args.json || args.ndjson) {
+        open::no_sessions(project.as_deref());
+    }
     if !listing.problems.is_empty() {
         let files = count(listing.problems.len() as u64, "file is no session", "files are no sessions");
         complain(format_args!("{files} or cannot be read; --problems says why"));
@@ -75,14 +79,18 @@ pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn listing(args: &ListArgs) -> Result<Listing, Failure> {
+/// The sessions of a project, or of all.
+fn listing(project: Option<&Path>) -> Listing {
     let bar = Arc::new(Bar::new());
     let told = Arc::clone(&bar);
     let finder = open::everywhere().progress(move |done, total| {
         told.tell(done, total);
         ControlFlow::Continue(())
     });
-    Ok(if args.all { finder.list_all() } else { finder.list(project(args.cwd.as_deref())?) })
+    match project {
+        Some(project) => finder.list(project),
+        None => finder.list_all(),
+    }
 }
 
 /// The folder of the project that is meant.
@@ -136,7 +144,6 @@ fn problem(error: &Error) -> Problem<'_> {
 /// One line a session, below a line of headings.
 fn table(sessions: &[SessionInfo], out: &mut Out) -> Result<(), Failure> {
     if sessions.is_empty() {
-        complain("no sessions");
         return Ok(());
     }
     let now = SystemTime::now();

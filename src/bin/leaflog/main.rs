@@ -29,7 +29,10 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return fail::of_command_line(&error).into(),
+    };
     let mut out = output::Out::stdout(args.color);
     let done = match &args.command {
         Command::Show(args) => show::run(args, &mut out),

@@ -1,7 +1,7 @@
 //! Finding what the command line names: sessions and entries.
 
-use crate::fail::Failure;
-use leaflog::{EntryRef, Error, SessionFinder, SessionView, ViewOptions, session_roots};
+use crate::fail::{Failure, complain};
+use leaflog::{AgentDirs, EntryRef, Error, SessionFinder, SessionView, ViewOptions, session_roots};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,14 @@ impl Input {
         }
     }
 
+    /// The argument that means it, as a shell takes it.
+    pub fn argument(&self) -> String {
+        match self {
+            Self::Stdin => "-".to_owned(),
+            Self::File(path) => quoted(&path.display().to_string()),
+        }
+    }
+
     /// The blob folder of a session that does not lie in a folder `sessions`: `blobs` beside it,
     /// else that of the agent. There is always one, so that blobs that cannot be found are told.
     fn fallback_blobs(&self) -> PathBuf {
@@ -79,6 +87,16 @@ pub fn session(arg: &OsStr, blobs: Option<&Path>) -> Result<(Input, SessionView)
     Ok((input, view))
 }
 
+/// A word for a POSIX shell: in quotes when it needs them.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
+    if word.chars().all(is_plain) && !word.starts_with('-') {
+        return word.to_owned();
+    }
+    let start = if word.starts_with('-') { "./" } else { "" };
+    format!("'{start}{}'", word.replace('\'', r"'\''"))
+}
+
 /// It could begin a session id, and is not meant as a path.
 fn is_prefix(arg: &str) -> bool {
     !arg.is_empty() && !arg.contains(['/', '\\']) && !arg.starts_with('.')
@@ -109,10 +127,10 @@ fn by_prefix(prefix: &str) -> Result<Input, Failure> {
         _ => {
             let mut message = format!("{prefix}: {} sessions fit, the newest first:", found.len());
             for path in found.iter().take(LISTED) {
-                message += &format!("\n  {}", path.display());
+                message += &format!("\n{}", path.display());
             }
             if found.len() > LISTED {
-                message += &format!("\n  and {} more", found.len() - LISTED);
+                message += &format!("\nand {} more", found.len() - LISTED);
             }
             Err(Failure::ambiguous(message))
         }
@@ -123,10 +141,22 @@ fn by_prefix(prefix: &str) -> Result<Input, Failure> {
 pub fn searched() -> String {
     let roots: Vec<String> = session_roots().iter().map(|root| root.display().to_string()).collect();
     if roots.is_empty() {
-        " (no agent keeps sessions on this machine)".to_owned()
+        // That of the relatives is not there either.
+        format!(": there is no folder {}", AgentDirs::new().sessions().display())
     } else {
         format!(" in {}", roots.join(", "))
     }
+}
+
+/// Says that a project, or all of them, have no sessions, and where they were looked for.
+pub fn no_sessions(project: Option<&Path>) {
+    let searched = searched();
+    complain(match project {
+        Some(project) => {
+            format!("no sessions of {}{searched}; `leaflog list --all` lists all projects", project.display())
+        }
+        None => format!("no sessions{searched}"),
+    });
 }
 
 /// The entry that `arg` means: its whole id, the id as `show` abbreviates it, or the start of
@@ -150,10 +180,10 @@ pub fn entry<'v>(view: &'v SessionView, arg: &str, name: &str) -> Result<EntryRe
         _ => {
             let mut message = format!("{name}: more than one entry begins with {arg}:");
             for id in found.iter().take(LISTED).filter_map(|entry| entry.id()) {
-                message += &format!("\n  {id}");
+                message += &format!("\n{id}");
             }
             if found.len() > LISTED {
-                message += "\n  and more";
+                message += "\nand more";
             }
             Err(Failure::ambiguous(message))
         }

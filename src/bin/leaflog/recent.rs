@@ -1,7 +1,7 @@
 //! `leaflog recent`: the latest sessions of a project.
 
 use crate::args::RecentArgs;
-use crate::fail::{Exit, Failure, complain};
+use crate::fail::{Exit, Failure};
 use crate::list::project;
 use crate::open;
 use crate::output::Out;
@@ -24,7 +24,8 @@ struct Recent<'a> {
 }
 
 pub fn run(args: &RecentArgs, out: &mut Out) -> Result<Exit, Failure> {
-    let sessions = open::everywhere().recent_of(project(args.cwd.as_deref())?, args.limit.get());
+    let project = project(args.cwd.as_deref())?;
+    let sessions = open::everywhere().recent_of(&project, args.limit);
     if args.json {
         let rows: Vec<Recent<'_>> = sessions.iter().map(recent).collect();
         out.json(&rows)?;
@@ -32,7 +33,7 @@ pub fn run(args: &RecentArgs, out: &mut Out) -> Result<Exit, Failure> {
         return Ok(Exit::Fine);
     }
     if sessions.is_empty() {
-        complain("no sessions");
+        open::no_sessions(Some(&project));
     }
     let now = SystemTime::now();
     for session in &sessions {

@@ -1,7 +1,7 @@
 //! `leaflog resume`: the file of the session that an argument means.
 
 use crate::args::ResumeArgs;
-use crate::fail::{Exit, Failure, complain};
+use crate::fail::{Exit, Failure};
 use crate::list::project;
 use crate::open;
 use crate::output::Out;
@@ -36,13 +36,12 @@ pub fn run(args: &ResumeArgs, out: &mut Out) -> Result<Exit, Failure> {
             let mut message = format!("{arg}: {} sessions fit, the newest first:", several.len());
             for Resumable { session, .. } in several.iter().take(open::LISTED) {
                 let name = one_line(session.title.as_deref().unwrap_or(&session.first_message), 40);
-                message += &format!("\n  {}  {}  {name}", session.path.display(), session.time_ago(now));
+                message += &format!("\n{}  {}  {name}", session.path.display(), session.time_ago(now));
             }
             if several.len() > open::LISTED {
-                message += &format!("\n  and {} more", several.len() - open::LISTED);
+                message += &format!("\nand {} more", several.len() - open::LISTED);
             }
-            complain(message);
-            Ok(Exit::Report)
+            Err(Failure::ambiguous(message))
         }
     }
 }

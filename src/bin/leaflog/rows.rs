@@ -79,7 +79,7 @@ pub fn write(
     for entry in &path {
         on_path[entry.position()] = true;
     }
-    let most = args.limit.map_or(usize::MAX, |limit| limit.get() as usize);
+    let most = args.limit.unwrap_or(usize::MAX);
     let mut shown = Shown { view_name: name, on_path: &on_path, first: true };
     if args.branch {
         for entry in &path[path.len().saturating_sub(most)..] {

@@ -3,6 +3,7 @@
 use crate::args::ShowArgs;
 use crate::fail::{Exit, Failure};
 use crate::forest::Forest;
+use crate::open::Input;
 use crate::output::Out;
 use crate::style::Style;
 use crate::summary::{self, NAME_COLUMNS};
@@ -35,9 +36,9 @@ pub fn run(args: &ShowArgs, out: &mut Out) -> Result<Exit, Failure> {
         Some(leaf) => forest.path(leaf),
         None => Vec::new(),
     };
-    let mut show = Show { forest: &forest, name: &name, leaf, zone: TimeZone::system(), date: None };
+    let mut show = Show { forest: &forest, input: &input, name: &name, leaf, zone: TimeZone::system(), date: None };
     show.header(&view, path.len(), out)?;
-    let skipped = args.limit.map_or(0, |limit| path.len().saturating_sub(limit.get() as usize));
+    let skipped = args.limit.map_or(0, |limit| path.len().saturating_sub(limit));
     if args.branch {
         show.earlier(skipped, out)?;
         for &entry in &path[skipped..] {
@@ -113,6 +114,7 @@ impl Gutter {
 
 struct Show<'v, 'a> {
     forest: &'a Forest<'v>,
+    input: &'a Input,
     name: &'a str,
     leaf: Option<EntryRef<'v>>,
     zone: TimeZone,
@@ -281,7 +283,7 @@ impl<'v> Show<'v, '_> {
         }
         if things > 0 {
             let things = count(things, "thing", "things");
-            writeln!(out, "{things} to report: leaflog check {}", clean(self.name))?;
+            writeln!(out, "{things} to report: leaflog check {}", clean(&self.input.argument()))?;
         }
         Ok(())
     }

@@ -39,10 +39,13 @@ after(() => fs.rmSync(dir, { recursive: true, force: true }));
 describe("the package", () => {
 	test("holds what it needs and nothing else", () => {
 		assert.equal(tarballs.length, 2);
-		const { dependencies, devDependencies, scripts } = JSON.parse(
-			fs.readFileSync(path.join(app, "node_modules", "leaflog", "package.json"), "utf8"),
-		);
-		assert.deepEqual([dependencies, devDependencies, scripts], [undefined, undefined, undefined]);
+		const {
+			dependencies,
+			devDependencies,
+			private: isPrivate,
+			scripts,
+		} = JSON.parse(fs.readFileSync(path.join(app, "node_modules", "leaflog", "package.json"), "utf8"));
+		assert.deepEqual([dependencies, devDependencies, isPrivate, scripts], [undefined, undefined, undefined, undefined]);
 		assert.deepEqual(
 			fs
 				.readdirSync(path.join(app, "node_modules"))
@@ -56,6 +59,15 @@ describe("the package", () => {
 			"dist",
 			"package.json",
 		]);
+		const native = path.join(app, "node_modules", "@leaflog");
+		const [name] = fs.readdirSync(native);
+		assert.deepEqual(fs.readdirSync(path.join(native, name)).sort(), [
+			"LICENSE",
+			"README.md",
+			"leaflog.node",
+			"package.json",
+		]);
+		assert.equal(JSON.parse(fs.readFileSync(path.join(native, name, "package.json"), "utf8")).private, undefined);
 	});
 
 	test("publint and attw find nothing", () => {
@@ -114,6 +126,28 @@ describe("the package", () => {
 			options.push("--lib", "es2023,esnext.disposable", "--typeRoots", path.join(root, "node_modules/@types"));
 			run(bin("tsc"), [...options, "--types", "node", "use.ts"]);
 		}
+	});
+
+	test("says what is wrong with its native part", () => {
+		const native = path.join(app, "node_modules", "@leaflog");
+		const [name] = fs.readdirSync(native);
+		const addon = path.join(native, name, "leaflog.node");
+		const says = (before = "") => {
+			const program = `${before}; try { require("leaflog"); } catch (e) { console.log(e.code, e.message); }`;
+			return run(process.execPath, ["-e", program]);
+		};
+		fs.renameSync(addon, `${addon}.away`);
+		try {
+			assert.match(says(), /^MODULE_NOT_FOUND leaflog has no native part for \S+ installed: .* optional dependency/);
+			fs.writeFileSync(addon, "not an addon");
+			assert.match(says(), /^ERR_DLOPEN_FAILED leaflog cannot load its native part for \S+: .*leaflog\.node/);
+		} finally {
+			fs.renameSync(`${addon}.away`, addon);
+		}
+		assert.equal(
+			says('Object.defineProperty(process, "platform", { value: "aix" })'),
+			`ERR_FEATURE_UNAVAILABLE_ON_PLATFORM leaflog does not run on aix-${process.arch}\n`,
+		);
 	});
 
 	test("inside a program that Bun compiled", () => {
