@@ -55,6 +55,7 @@ export type ReadonlySessionManager = Pick<
 interface Snapshot extends SessionManagerStateSnapshot {
 	readonly state: StateHandle;
 	readonly entries: CapturedEntries;
+	readonly sanitized: number;
 }
 
 // Node 20 has these symbols; older engines that run this get the names everybody agreed on.
@@ -79,6 +80,8 @@ export class SessionManager {
 	/** What `getUsageStatistics` handed out, kept up to date. */
 	#usage: UsageStatistics | undefined;
 	#header: SessionHeader | undefined;
+	/** How often messages that are here were sanitized. */
+	#sanitized = 0;
 
 	private constructor(handle: Handle, options: LeaflogOptions, place: Backing) {
 		if (place === undefined) throw invalid("SessionManager.create, open, continueRecent and inMemory make a session");
@@ -261,19 +264,22 @@ export class SessionManager {
 			sessionFile: this.getSessionFile(),
 			entries: this.#entries.capture(),
 			state: native.captureState(this.#handle),
+			sanitized: this.#sanitized,
 		};
 		return snapshot;
 	}
 
 	/** Goes back to what the manager held. */
 	restoreState(snapshot: SessionManagerStateSnapshot): void {
-		const { state, entries } = snapshot as Snapshot;
+		const { state, entries, sanitized } = snapshot as Snapshot;
 		if (state === undefined) throw invalid("restoreState takes what captureState gave");
 		this.#entries.detach();
 		this.#driver?.clear();
 		native.restoreState(this.#handle, state);
 		this.#driver?.run();
 		this.#forget();
+		// The objects stay what they have become.
+		if (sanitized !== this.#sanitized) native.showAsLoaded(this.#handle);
 		this.#entries = Entries.restored(this.#handle, entries);
 	}
 
@@ -374,6 +380,7 @@ export class SessionManager {
 			entry.message = rest as AgentMessage;
 			found = true;
 		}
+		if (found) this.#sanitized++;
 		return found;
 	}
 

@@ -329,13 +329,16 @@ describe("reading", () => {
 		assert.deepEqual(session.getEntry(own).message, clean);
 		assert.deepEqual(session.buildSessionContext().messages[2], clean);
 		assert.equal(session.sanitizeLoadedOpenAIResponsesReplayMetadata(), false);
-		// No rewrite loses it.
+		// No rewrite loses it, not after going back to a moment before it went out either.
+		const kept = () => lines(session.getSessionFile()).map((entry) => entry.message);
+		const all = [undefined, message, { ...message, role: "user" }, message];
 		await session.rewriteEntries();
-		assert.deepEqual(
-			lines(session.getSessionFile())
-				.slice(1)
-				.map((entry) => entry.message),
-			[message, { ...message, role: "user" }, message],
-		);
+		assert.deepEqual(kept(), all);
+		session.appendMessage({ ...message });
+		const before = session.captureState();
+		assert.equal(session.sanitizeLoadedOpenAIResponsesReplayMetadata(), true);
+		session.restoreState(before);
+		await session.rewriteEntries();
+		assert.deepEqual(kept(), [...all, message]);
 	});
 });
