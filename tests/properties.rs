@@ -176,9 +176,10 @@ proptest! {
         prop_assert!(old.is_migrated());
         let mut new = HEADER.as_bytes().to_owned();
         for entry in old.entries() {
-            new.extend_from_slice(entry.text().unwrap().json().bytes());
-            // Not one of 256 bytes: what looks like a title slot but for its length stays an entry (R48).
-            new.extend_from_slice(b"  \n");
+            let text = entry.text().unwrap().json().bytes().to_owned();
+            // Not a line of 256 bytes: what is a title slot but for its length stays an entry (R48).
+            let blank: &[u8] = if text.len() == 255 { b" \n" } else { b"\n" };
+            new.extend_from_slice(&[&text, blank].concat());
         }
         let new = read(new);
         prop_assert!(!new.is_migrated());
