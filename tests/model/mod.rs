@@ -30,9 +30,13 @@ pub fn run(place: Where, deferred: bool, ops: impl IntoIterator<Item = ops::Op>)
 
 #[cfg(test)]
 mod tests {
-    use super::{Where, ops, run};
+    use super::item::Message;
+    use super::ops::{self, Append, Op, Trouble};
+    use super::state::Line;
+    use super::{Where, World, run};
     use proptest::prelude::*;
     use proptest::test_runner::{Config, TestError, TestRunner};
+    use std::collections::BTreeSet;
 
     fn sequences(place: Where, cases: u32, most: usize) {
         let long = std::env::var_os("LEAFLOG_LONG").is_some();
@@ -70,5 +74,42 @@ mod tests {
     #[test]
     fn nowhere() {
         sequences(Where::Nowhere, 60, 40);
+    }
+
+    /// Kills a step at each of its operations. Gives what is there then: the folder of each file, how many
+    /// lines it has after its header, and how many of those are torn.
+    fn killed(op: &Op) -> BTreeSet<Vec<(String, usize, usize)>> {
+        let message = |role| Op::Append(0, Append::Message(Message { role, ..Message::default() }));
+        let outcome = |at| {
+            let mut world = World::new(Where::Files, false);
+            for op in [message(1), Op::Artifact(0, 0), message(0)] {
+                world.step(&op);
+            }
+            world.step(&Op::Under(Trouble::Killed { at, room: 30 }, Box::new(op.clone())));
+            world.check();
+            let files = world.files.iter().map(|(path, file)| {
+                let folder = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+                let torn = file.lines.iter().filter(|line| matches!(line, Line::Junk(_))).count();
+                (folder.to_owned(), file.lines.len(), torn)
+            });
+            files.collect()
+        };
+        (0..60).map(outcome).collect()
+    }
+
+    // R54: nothing, a torn line, or all of it.
+    #[test]
+    fn killed_appends() {
+        let file = |lines, torn| vec![("--no-such-a--".to_owned(), lines, torn)];
+        let append = Op::Append(0, Append::Message(Message::default()));
+        assert_eq!(killed(&append), BTreeSet::from([file(2, 0), file(3, 1), file(3, 0)]));
+    }
+
+    // R31: the old file, both, or the new one.
+    #[test]
+    fn killed_moves() {
+        let (a, b) = (("--no-such-a--".to_owned(), 2, 0), ("--no-such-b--".to_owned(), 2, 0));
+        let expected = BTreeSet::from([vec![a.clone()], vec![a, b.clone()], vec![b]]);
+        assert_eq!(killed(&Op::Move(0, 1)), expected);
     }
 }
