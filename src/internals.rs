@@ -10,6 +10,9 @@ use crate::storage::Source;
 use std::num::NonZero;
 use std::path::Path;
 
+#[cfg(any(test, fuzzing))]
+pub use crate::storage::disk::faults;
+
 /// A session's bytes, for scans that repeat.
 pub struct Input(Source);
 

@@ -98,6 +98,12 @@ pub use storage::{
 };
 pub use view::{EntryReader, EntryRef, Leaf, SessionView, ViewOptions, parse_session_entries};
 
+#[cfg(test)]
+extern crate self as leaflog;
+#[cfg(test)]
+#[path = "../tests/model/mod.rs"]
+mod model;
+
 /// The samples of the README are compiled and run too.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

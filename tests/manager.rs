@@ -22,5 +22,7 @@ mod moves;
 mod names;
 #[path = "manager/rewrites.rs"]
 mod rewrites;
+#[path = "manager/taken_in.rs"]
+mod taken_in;
 #[path = "manager/tree.rs"]
 mod tree;

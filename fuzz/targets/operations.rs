@@ -3,23 +3,12 @@
 #![no_main]
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../tests/model/check.rs"]
-mod check;
-#[path = "../../tests/model/context.rs"]
-mod context;
-#[path = "../../tests/model/item.rs"]
-mod item;
-#[path = "../../tests/model/ops.rs"]
-mod ops;
-#[path = "../../tests/model/place.rs"]
-mod place;
-#[path = "../../tests/model/world.rs"]
-mod world;
+#[path = "../../tests/model/mod.rs"]
+mod model;
 
-use place::Where;
+use model::{Where, ops};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use world::World;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((first, data)) = data.split_first() else { return };
@@ -29,18 +18,17 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         2 => Where::Nowhere,
         _ => Where::Files,
     };
-    let mut world = World::new(place);
-    // Four bytes are a step: changing them changes that step only.
-    for chunk in data.chunks(4).take(60) {
+    // Two bytes are a step: changing them changes that step only, and an input of the usual first
+    // lengths is a sequence already.
+    let step = |bytes: &[u8]| {
         let mut seed = [0; 32];
-        seed[..chunk.len()].copy_from_slice(chunk);
+        seed[..bytes.len()].copy_from_slice(bytes);
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
-        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-        let op = ops::op().new_tree(&mut runner).unwrap().current();
+        let op = ops::op().new_tree(&mut TestRunner::new_with_rng(Config::default(), rng)).unwrap().current();
         if std::env::var_os("LEAFLOG_SHOW").is_some() {
             eprintln!("{op:?}");
         }
-        world.step(&op);
-        world.check();
-    }
+        op
+    };
+    model::run(place, first & 8 != 0, data.chunks(2).take(120).map(step));
 });

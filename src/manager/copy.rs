@@ -80,9 +80,12 @@ impl SessionManager {
         let mut lines = Vec::new();
         let mut kept = HashSet::new();
         let mut parent: Option<Vec<u8>> = None;
-        let mut skipped = false;
-        for index in tree.path(leaf) {
-            if tree.slot(index).kind == EntryKind::Label {
+        let is_label = |index| tree.slot(index).kind == EntryKind::Label;
+        let path = tree.path(leaf);
+        // What a cycle was cut at may hang on a label of it.
+        let mut skipped = path.first().and_then(|&first| tree.parent(first)).is_some_and(is_label);
+        for index in path {
+            if is_label(index) {
                 skipped = true;
                 continue;
             }

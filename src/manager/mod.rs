@@ -354,7 +354,7 @@ impl SessionManager {
             self.pending.changed.insert(index);
         }
         if recount {
-            self.view.recount_usage()?;
+            self.view.recount()?;
         }
         Ok(())
     }

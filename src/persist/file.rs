@@ -300,9 +300,15 @@ impl Inner {
         match self.known {
             Some(known) if now == known => Ok(Found::Known),
             // With entries that are not written, which come after the others' (and some of which may
-            // be there, when a failed write could not be cut back), the file is read anew.
-            Some(known) if now.inode == known.inode && now.len > known.len && pending.unsaved.is_empty() => {
-                view.take_in(known.len, now.len)?;
+            // be there, when a failed write could not be cut back), the file is read anew. So is one of
+            // an older version, whose lines have to be migrated together (R10).
+            Some(known)
+                if now.inode == known.inode
+                    && now.len > known.len
+                    && pending.unsaved.is_empty()
+                    && !view.is_migrated() =>
+            {
+                view.take_in(known.len, now.len, pending)?;
                 self.known = Some(now);
                 self.ends_line = view.ends_line()?;
                 Ok(Found::Known)
@@ -316,6 +322,8 @@ impl Inner {
     fn replaced(&mut self, view: &mut SessionView, pending: &mut Pending, now: Identity, now_ms: i64) -> Result<Found> {
         match self.read() {
             Ok(mut found) => {
+                // Memory changes first (R12).
+                found.migrate_header();
                 let lost = found.carry_over(view, pending)?;
                 *view = found;
                 // Said once: what is left goes on.

@@ -89,6 +89,7 @@ impl StoredSession {
         self.stale = false;
         // When nothing is there everything is written again.
         let Some(mut found) = found else { return Ok(()) };
+        found.migrate_header();
         let lost = found.carry_over(view, pending)?;
         *view = found;
         lost.map_or(Ok(()), Err)

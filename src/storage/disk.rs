@@ -213,7 +213,7 @@ pub(crate) fn reserve(file: &File, len: u64) -> io::Result<()> {
 
 /// A kind of operation, as tests name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Op {
+pub enum Op {
     Open,
     Create,
     CreateDir,
@@ -230,32 +230,33 @@ pub(crate) enum Op {
     Lock,
 }
 
-#[cfg(not(test))]
+#[cfg(not(any(test, fuzzing)))]
 #[inline(always)]
 pub(crate) fn step(_op: Op) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(not(test))]
+#[cfg(not(any(test, fuzzing)))]
 #[inline(always)]
 fn write_step(len: usize) -> io::Result<usize> {
     step(Op::Write).map(|()| len)
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) use faults::step;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 use faults::write_step;
 
 /// Failing on purpose, for this thread.
-#[cfg(test)]
-pub(crate) mod faults {
+#[cfg(any(test, fuzzing))]
+pub mod faults {
     use super::Op;
     use std::cell::RefCell;
     use std::io;
 
     /// What happens at the chosen step.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[cfg_attr(not(test), allow(dead_code, reason = "for unit tests"))]
     pub(crate) enum Fault {
         /// The operation fails and does nothing.
         Fails,
@@ -269,6 +270,10 @@ pub(crate) mod faults {
         /// The step that fails, counted from 0, and all after it when `stays` is set.
         at: Option<(usize, Fault)>,
         stays: bool,
+        /// Only writes fail.
+        only_writes: bool,
+        /// No write gets anywhere after the first that fails.
+        killed: bool,
     }
 
     thread_local! {
@@ -277,11 +282,23 @@ pub(crate) mod faults {
 
     /// Counts steps from 0 again; the step `at` will fail, and with `stays` all after it.
     pub(crate) fn plan(at: Option<(usize, Fault)>, stays: bool) {
-        PLAN.with_borrow_mut(|plan| *plan = Plan { steps: Vec::new(), at, stays });
+        PLAN.with_borrow_mut(|plan| *plan = Plan { at, stays, ..Plan::default() });
+    }
+
+    /// Nothing reaches the disk from the step `at` on; a write there gets as far as `room` bytes.
+    pub fn kill(at: usize, room: usize) {
+        plan(Some((at, Fault::StopsAfter(room))), true);
+        PLAN.with_borrow_mut(|plan| plan.killed = true);
+    }
+
+    /// Each write stops after `room` bytes.
+    pub fn full_disk(room: usize) {
+        plan(Some((0, Fault::StopsAfter(room))), true);
+        PLAN.with_borrow_mut(|plan| plan.only_writes = true);
     }
 
     /// The steps since the last plan; no step fails from here on.
-    pub(crate) fn end() -> Vec<Op> {
+    pub fn end() -> Vec<Op> {
         PLAN.with_borrow_mut(|plan| std::mem::take(plan).steps)
     }
 
@@ -290,7 +307,9 @@ pub(crate) mod faults {
             let step = plan.steps.len();
             plan.steps.push(op);
             let (at, fault) = plan.at?;
-            (step == at || plan.stays && step > at).then_some(fault)
+            let is_meant = op == Op::Write || !plan.only_writes;
+            let fault = if plan.killed && step > at { Fault::Fails } else { fault };
+            (is_meant && (step == at || plan.stays && step > at)).then_some(fault)
         })
     }
 

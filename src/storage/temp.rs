@@ -75,7 +75,7 @@ impl Drop for TempFile {
     fn drop(&mut self) {
         if !self.done {
             // What cannot be removed now is removed when the session is opened next.
-            let _: io::Result<()> = std::fs::remove_file(&self.path);
+            let _: io::Result<()> = disk::unlink(&self.path);
         }
     }
 }

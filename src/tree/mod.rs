@@ -35,7 +35,8 @@ pub(crate) struct Tree {
     first_lines: HashMap<u32, u32>,
     leaf: Option<u32>,
     labels: Labels,
-    /// Of every line; the caller makes it anew when there are duplicate ids.
+    /// Of every line; the caller makes it anew when there are duplicate ids, and labels when there are
+    /// more of them than before.
     usage: Usage,
     /// Nodes whose parent no entry is, by the hash of the parent's id.
     orphans: HashMap<u64, Vec<u32>>,
@@ -81,7 +82,7 @@ impl Tree {
     }
 
     /// Adds the entries of another scan after those that are there; the leaf stays. Gives the
-    /// index of the first. Usage is added too: when ids repeat it has to be made anew.
+    /// index of the first. Usage and labels are added too: when ids repeat they have to be made anew.
     pub(crate) fn extend(&mut self, scan: Scan) -> u32 {
         let first = self.count();
         let names = self.names.len();
@@ -155,6 +156,12 @@ impl Tree {
         if let Some(leaf) = self.leaf {
             self.leaf = self.slot(leaf).id().and_then(|id| self.lookup(id));
         }
+    }
+
+    /// Labels anew, from what all label entries say.
+    pub(crate) fn set_labels(&mut self, events: Vec<LabelEvent>) {
+        self.labels = Labels::default();
+        self.apply_labels(events, 0);
     }
 
     /// `first`: the index of the first entry the events count from.

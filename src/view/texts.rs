@@ -7,6 +7,7 @@ use crate::entry::{EntryKind, Facts, Role, Usage};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Cursor, Valid};
 use crate::json::{Edit, Json, Object, apply};
+use crate::load::LabelEvent;
 use crate::storage::Window;
 use std::borrow::Cow;
 
@@ -55,6 +56,24 @@ impl SessionView {
             }
         }
         Ok(sum)
+    }
+
+    /// What the label entries say that count, in file order.
+    pub(super) fn labels_of_nodes(&self) -> Result<Vec<LabelEvent>> {
+        let mut events = Vec::new();
+        let mut texts = self.texts();
+        for entry in 0..self.tree.count() {
+            let slot = self.tree.slot(entry);
+            if slot.is_superseded() || slot.kind != EntryKind::Label {
+                continue;
+            }
+            let text = texts.stored(entry)?;
+            let string = |key| Json::new(&text).get_str(key).map(Cow::into_owned);
+            if let Some(target) = string("targetId") {
+                events.push(LabelEvent { entry, target, label: string("label").filter(|label| !label.is_empty()) });
+            }
+        }
+        Ok(events)
     }
 }
 

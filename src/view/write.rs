@@ -3,7 +3,7 @@
 
 use super::SessionView;
 use super::texts::drop_provider_payload;
-use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot, time};
+use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, apply, push_string};
 use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
@@ -188,11 +188,9 @@ impl SessionView {
             }
         }
         if recount {
-            self.recount_usage()?;
+            self.recount()?;
         }
-        for (key, value) in &pending.header {
-            self.set_header(key, value.as_deref());
-        }
+        self.set_header_fields(pending);
         match old.tree.leaf() {
             None => self.tree.set_leaf(None),
             Some(leaf) => {
@@ -355,7 +353,7 @@ impl SessionView {
     }
 
     /// Gives an entry another text, which [`SessionView::check_replacement`] allows. Says whether
-    /// [`SessionView::recount_usage`] is needed: only few texts cost what the ones before did not.
+    /// [`SessionView::recount`] is needed: few texts cost what the ones before did not, or are labels.
     pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<bool> {
         let before = Reader::new().entry(&self.stored_text(index)?)?.usage;
         let scan = self.reader.entry(&text)?;
@@ -365,20 +363,24 @@ impl SessionView {
         }
         let place = self.memory.put(text);
         let slot = self.tree.slot_mut(index);
+        let mut is_label = slot.kind == EntryKind::Label;
         if let Some(new) = scan.slots.first() {
             slot.take_text(new);
+            is_label |= slot.kind == EntryKind::Label;
         }
         slot.set_memory(place);
         if let Some(span) = span {
             self.memory.lines.insert(index, span);
         }
-        Ok(scan.usage != before)
+        Ok(is_label || scan.usage != before)
     }
 
-    /// Sums the usage anew, after texts were replaced.
-    pub(crate) fn recount_usage(&mut self) -> Result<()> {
+    /// Sums the usage and applies the labels anew, after texts were replaced or ids came again.
+    pub(crate) fn recount(&mut self) -> Result<()> {
         let usage = self.usage_of_nodes()?;
         self.tree.set_usage(usage);
+        let labels = self.labels_of_nodes()?;
+        self.tree.set_labels(labels);
         Ok(())
     }
 
@@ -464,7 +466,7 @@ impl SessionView {
 
     /// The file has `len` bytes now: takes in the lines that were appended from `from` on (R53c).
     /// The leaf stays.
-    pub(crate) fn take_in(&mut self, from: u64, len: u64) -> Result<()> {
+    pub(crate) fn take_in(&mut self, from: u64, len: u64, pending: &Pending) -> Result<()> {
         self.source.grown(len);
         // A tail that was torn when it was read may be whole by now.
         let torn = self.others.last().copied().filter(|other| other.kind == OtherKind::Torn);
@@ -490,9 +492,21 @@ impl SessionView {
         self.others.extend(scan.others.iter().map(|other| Other { at: first + other.at, ..*other }));
         self.tree.extend(scan);
         if self.tree.has_duplicates() {
-            self.recount_usage()?;
+            self.recount()?;
+        }
+        if let (None, Some(place)) = (&self.title_slot, self.title_slot_place()) {
+            let Other { offset, len, .. } = self.others[place];
+            self.title_slot = TitleSlot::read(Json::new(&self.source.read(offset, len as usize)?));
+            self.set_header_fields(pending);
         }
         Ok(())
+    }
+
+    /// Fields set here that are not written yet stay in force over what the file has.
+    fn set_header_fields(&mut self, pending: &Pending) {
+        for (key, value) in &pending.header {
+            self.set_header(key, value.as_deref());
+        }
     }
 
     /// Sets a field of the header, in its place or last; `None` removes it.

@@ -90,8 +90,24 @@ impl Choices<'_> {
         format!("{{{}{}}}", self.blank(), members.join(","))
     }
 
+    /// A title slot, or something very near to one (R48).
+    fn slot(&mut self) -> String {
+        let title = self.of(&["", "a", "é漢🙂\u{2028}", "x\"y\\z\n", "later"]);
+        let title = self.string(title);
+        let v = self.of(&["1", "1", "1", "1", "1", "1.0", "2", "\"1\""]);
+        let source = ["", "", ",\"source\":\"user\"", ",\"source\":\"auto\"", ",\"source\":\"x\"", ",\"source\":7"];
+        let source = self.of(&source);
+        let time = self.of(&["\"2026-02-16T10:20:30.000Z\"", "\"2026-02-16T10:20:30.000Z\"", "\"\"", "7"]);
+        let start = format!("{{\"type\":\"title\",\"v\":{v},\"title\":{title}{source},\"updatedAt\":{time},\"pad\":\"");
+        let len: usize = [255, 255, 255, 255, 254, 256][self.next(6)];
+        format!("{start}{}\"}}", " ".repeat(len - 2 - start.len()))
+    }
+
     /// A line like those of a session.
     pub fn line(&mut self) -> String {
+        if self.next(24) == 1 {
+            return self.slot();
+        }
         const ID: [&str; 9] = ["00000001", "00000002", "00000003", "0000000a", "x", "y", "", "é\"", "later"];
         let id = |choices: &mut Self| {
             let id = choices.of(&ID);
@@ -229,8 +245,8 @@ fn leading_values(line: &[u8]) -> (Vec<(usize, usize)>, usize) {
     }
 }
 
-/// The `type` of a value, when it is an object with a string there.
-fn type_of(value: &[u8]) -> Option<String> {
+/// The members of a value, when it is an object.
+fn members_of(value: &[u8]) -> Option<BTreeMap<String, Box<RawValue>>> {
     // Escaped surrogates, which a Rust string cannot hold, are no part of a name that counts.
     let mut text = String::from_utf8_lossy(value).into_owned().into_bytes();
     let mut at = 0;
@@ -249,8 +265,16 @@ fn type_of(value: &[u8]) -> Option<String> {
     let text = String::from_utf8(text).unwrap();
     let mut parser = serde_json::Deserializer::from_str(&text);
     parser.disable_recursion_limit();
-    let members = BTreeMap::<String, Box<RawValue>>::deserialize(&mut parser).ok()?;
-    string(&members, "type")
+    BTreeMap::deserialize(&mut parser).ok()
+}
+
+/// R48: what the members of a title slot say, when its line is as long as it has to be.
+fn is_title_slot(members: &BTreeMap<String, Box<RawValue>>) -> bool {
+    let is_string = |key| members.get(key).is_some_and(|value| value.get().starts_with('"'));
+    let is_first = members.get("v").and_then(|v| serde_json::from_str::<f64>(v.get()).ok()) == Some(1.0);
+    let source = string(members, "source");
+    let is_known = !is_string("source") || matches!(source.as_deref(), Some("auto" | "user"));
+    is_first && is_known && ["title", "updatedAt", "pad"].into_iter().all(is_string)
 }
 
 /// R14, R47: which values of a line count, and what is reported of the rest.
@@ -262,8 +286,11 @@ pub fn line(line: &[u8], whole: bool) {
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
     for &(start, end) in &spans {
-        match type_of(&line[start..end]).as_deref() {
+        let members = members_of(&line[start..end]).unwrap_or_default();
+        match string(&members, "type").as_deref() {
             Some("session") => {}
+            // A line of 256 bytes with its newline.
+            Some("title") if line.len() + usize::from(whole) == 256 && is_title_slot(&members) => {}
             Some(_) => entries.push((at(start), (end - start) as u64)),
             None => skipped.push(SkipReason::NotAnEntry),
         }

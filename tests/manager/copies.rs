@@ -404,3 +404,30 @@ fn a_copy_takes_no_more_room_than_it_needs() {
     // In units of 512 bytes; file systems give room in pieces of some kilobytes.
     assert!(branch.blocks() * 512 < 300_000, "{} bytes take {} blocks", branch.len(), branch.blocks());
 }
+
+// F7: what a cycle was cut at does not hang on a label that is left out.
+#[test]
+fn f7_a_branch_out_of_a_cycle() {
+    let dir = Dir::new();
+    let line = |kind: &str, id: &str, parent: &str, more: &str| {
+        format!(r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","timestamp":"2026-02-16T10:00:00.000Z"{more}}}"#)
+    };
+    let message = r#","message":{"role":"user","content":"x"}"#;
+    let path = dir.put(
+        "s.jsonl",
+        lines(&[
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/work/shop"}"#,
+            &line("message", "a", "l", message),
+            &line("message", "b", "a", message),
+            &line("label", "l", "b", r#","targetId":"none","label":"x""#),
+            &line("message", "c", "l", message),
+        ]),
+    );
+    let mut m = dir.options().open(path).unwrap();
+    m.create_branched_session("c").unwrap();
+    let parents: Vec<_> =
+        m.entries().map(|entry| entry.parent().and_then(|parent| parent.id().map(String::from))).collect();
+    assert_eq!(ids(&m), ["a", "b", "c"]);
+    assert_eq!(parents, [None, Some("a".to_owned()), Some("b".to_owned())]);
+    assert!(m.load_report().unwrap().is_empty());
+}

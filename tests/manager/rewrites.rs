@@ -359,3 +359,18 @@ fn a_changed_text_is_whole_after_a_rewrite_of_others() {
     assert_eq!(m.entry("00000001").unwrap().text().unwrap().json().text(), changed);
     assert!(!text(&m).contains("partialJson"));
 }
+
+// R9: a label that a rewrite changes is another label at once, as it is for who reads the file.
+#[test]
+fn r9_a_label_is_given_another_text() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    let message = m.append_message(ASSISTANT).unwrap();
+    let id = m.append_label_change(&message, Some("one")).unwrap();
+    let before = m.entry(&id).unwrap().text().unwrap().json().to_string();
+    m.rewrite_entries(&[(&id, &before.replace("\"one\"", "\"two\""))]).unwrap();
+    assert_eq!(m.label(&message), Some("two"));
+    assert_eq!(SessionView::open(file(&m)).unwrap().label(&message), Some("two"));
+    m.rewrite_entries(&[(&id, &before.replace("\"one\"", "\"\""))]).unwrap();
+    assert_eq!(m.label(&message), None);
+}

@@ -1,11 +1,10 @@
 //! After each step: the files against the model, and the managers, and a fresh look at the files.
 
 use super::context::{self, Context, Entry};
-use super::world::{Line, Seen, State, World};
+use super::state::{Seen, State};
+use super::world::World;
 use leaflog::{EntryRef, Leaf, SessionView, ViewOptions};
-use serde::de::IgnoredAny;
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
 fn time_ms(text: &str) -> i64 {
     // 2026-01-01T00:00:00Z is date -u -d 2026-01-01 +%s.
@@ -53,16 +52,20 @@ fn shown(seen: &Seen, real: EntryRef<'_>) -> String {
 
 /// Compares a view with what it must hold.
 fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
-    let seen: Vec<&Seen> = state.entries().collect();
-    let order: Vec<&str> = seen.iter().map(|seen| &*seen.item.id).collect();
-    assert_eq!(ids(view.entries()), order);
+    let lines: Vec<&str> = state.entries().map(|seen| &*seen.item.id).collect();
+    assert_eq!(ids(view.entries()), lines);
+    let nodes = state.nodes();
+    let order: Vec<&str> = nodes.iter().map(|seen| &*seen.item.id).collect();
     assert_eq!(view.leaf().map(id).as_deref(), leaf, "the leaf");
     assert_eq!(view.header().json().to_string(), serde_json::to_string(&state.header).unwrap());
-    assert_eq!(view.title(), state.text("title").as_deref().filter(|title| !title.is_empty()));
+    assert_eq!([view.title(), view.title_source()], state.title().each_ref().map(Option::as_deref), "the title");
     let mut entries = BTreeMap::new();
     let mut usage = [0.0; 3];
-    for (seen, real) in seen.iter().zip(view.entries()) {
-        assert_eq!(view.entry(&seen.item.id).map(|entry| entry.position()), Some(real.position()));
+    for (at, (seen, real)) in state.entries().zip(view.entries()).enumerate() {
+        // The last line of an id is its entry (R49).
+        let last = lines.iter().rposition(|id| *id == seen.item.id);
+        assert_eq!(view.entry(&seen.item.id).map(|entry| entry.position()), last);
+        assert_eq!(real.is_superseded(), last != Some(at));
         assert_eq!(real.time_ms(), Some(time_ms(&seen.item.time)));
         let entry = Entry {
             id: seen.item.id.clone(),
@@ -70,8 +73,10 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
             time_ms: time_ms(&seen.item.time),
             text: shown(seen, real),
         };
-        let more = context::usage(&entry);
-        usage.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        if last == Some(at) {
+            let more = context::usage(&entry);
+            usage.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
         entries.insert(seen.item.id.clone(), entry);
     }
     assert_eq!([view.usage().input, view.usage().output, view.usage().cost], usage, "usage");
@@ -90,7 +95,7 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
     let parent = |seen: &Seen| seen.item.parent.clone().filter(|id| state.find(id).is_some() && !is_cut(seen));
     let mut children: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();
     let mut roots = Vec::new();
-    for seen in &seen {
+    for seen in &nodes {
         match parent(seen) {
             Some(parent) => children.entry(parent).or_default().push(seen),
             None => roots.push(seen.item.id.clone()),
@@ -99,7 +104,8 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
     assert_eq!(ids(view.roots()), roots);
     let leaves: Vec<&str> = order.iter().copied().filter(|id| !children.contains_key(*id)).collect();
     assert_eq!(ids(view.leaves()), leaves);
-    for (seen, real) in seen.iter().zip(view.entries()) {
+    for seen in &nodes {
+        let real = view.entry(&seen.item.id).unwrap();
         let mut below = children.remove(&seen.item.id).unwrap_or_default();
         assert_eq!(ids(real.children()), below.iter().map(|seen| &*seen.item.id).collect::<Vec<_>>());
         below.sort_by_key(|seen| time_ms(&seen.item.time));
@@ -149,42 +155,23 @@ impl World {
         }
     }
 
-    fn check_files(&self) {
+    pub fn check_files(&self) {
         let paths: Vec<_> = self.files.keys().cloned().collect();
         assert_eq!(self.place.sessions(), paths);
         for (path, file) in &self.files {
-            // A program may have cut a line inside a character.
-            let bytes = self.place.read(path).unwrap();
-            let text = String::from_utf8_lossy(&bytes);
-            let blank = [' ', '\r', '\0'];
-            let found: Vec<&str> =
-                text.split('\n').map(|line| line.trim_matches(blank)).filter(|line| !line.is_empty()).collect();
-            let mut expected = vec![serde_json::to_string(&file.header).unwrap()];
-            expected.extend(file.lines.iter().map(|line| match line {
-                Line::Entry(item) => item.line(),
-                Line::Junk(text) => text.clone(),
-            }));
+            let (found, expected) = (self.place.lines(path), file.texts());
             for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
                 assert!(found == expected, "line {at} of {path:?} is\n{found:.2000}\nexpected\n{expected:.2000}");
             }
             assert_eq!(found.len(), expected.len(), "lines of {path:?}:\n{:?}", file.lines);
-            let mut known = HashSet::new();
-            for (line, text) in file.lines.iter().zip(&found[1..]) {
-                if let Line::Entry(item) = line {
-                    assert!(known.insert(&item.id), "{} stands twice", item.id);
-                    let mut parser = serde_json::Deserializer::from_str(text);
-                    parser.disable_recursion_limit();
-                    <IgnoredAny as serde::Deserialize>::deserialize(&mut parser).unwrap();
-                    parser.end().unwrap();
-                }
-            }
         }
+        assert_eq!(self.place.artifacts(), self.artifacts);
     }
 
     /// Reads the files as another program would.
     fn look_afresh(&self) {
         for (path, file) in &self.files {
-            let mut state = self.blank(PathBuf::new(), PathBuf::new());
+            let mut state = State::default();
             self.load(&mut state, path);
             let bytes = self.place.read(path).unwrap();
             let fresh = ViewOptions::new().blobs(self.place.blobs()).read_bytes(bytes).unwrap();

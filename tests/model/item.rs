@@ -16,6 +16,9 @@ pub struct Form {
     pub payload: bool,
 }
 
+/// Everything, as the manager was given it.
+pub const FULL: Form = Form { whole: true, references: false, payload: true };
+
 /// What stands in an entry before its id and after its timestamp.
 pub type Body = Rc<dyn Fn(Form) -> (String, String)>;
 
@@ -27,6 +30,10 @@ pub struct Item {
     pub time: String,
     pub kind: String,
     body: Body,
+    /// Its line in a file of an older version.
+    old: Option<String>,
+    /// The line it was migrated to; it holds nothing that is shown in another form.
+    fixed: Option<String>,
 }
 
 impl std::fmt::Debug for Item {
@@ -42,10 +49,24 @@ pub fn quoted(text: &str) -> String {
 impl Item {
     pub fn new(kind: &str, id: &str, parent: Option<&str>, time: &str, body: Body) -> Self {
         let parent = parent.map(str::to_owned);
-        Self { id: id.to_owned(), parent, time: time.to_owned(), kind: kind.to_owned(), body }
+        Self { id: id.to_owned(), parent, time: time.to_owned(), kind: kind.to_owned(), body, old: None, fixed: None }
+    }
+
+    /// An entry of an older file, and what it was migrated to.
+    pub fn migrated(mut self, old: String, new: String) -> Self {
+        (self.old, self.fixed) = (Some(old), Some(new));
+        self
+    }
+
+    /// Its line in the file of an older version that it was read from.
+    pub fn old_line(&self) -> String {
+        self.old.clone().unwrap_or_else(|| self.line())
     }
 
     pub fn text(&self, form: Form) -> String {
+        if let Some(fixed) = &self.fixed {
+            return fixed.clone();
+        }
         let (before, after) = (self.body)(form);
         let parent = self.parent.as_deref().map_or("null".to_owned(), quoted);
         let (id, time) = (quoted(&self.id), quoted(&self.time));
@@ -63,11 +84,14 @@ impl Item {
     }
 
     pub fn with_parent(&self, parent: Option<String>) -> Self {
-        Self { parent, ..self.clone() }
+        let member =
+            |parent: &Option<String>| format!("\"parentId\":{}", parent.as_deref().map_or("null".into(), quoted));
+        let fixed = self.fixed.as_ref().map(|text| text.replace(&member(&self.parent), &member(&parent)));
+        Self { parent, fixed, ..self.clone() }
     }
 
     pub fn with_body(&self, body: Body) -> Self {
-        Self { body, ..self.clone() }
+        Self { body, fixed: None, ..self.clone() }
     }
 }
 

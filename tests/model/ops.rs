@@ -32,6 +32,26 @@ pub enum Target {
     Missing,
     Empty,
     Junk,
+    /// A file of version 1 or 2.
+    Old(Old),
+}
+
+/// A file of version 1 or 2, and what its entries are.
+#[derive(Clone, Debug)]
+pub struct Old {
+    pub version: u8,
+    pub entries: Vec<u8>,
+}
+
+/// What is in the way of a step.
+#[derive(Clone, Debug)]
+pub enum Trouble {
+    /// Another process holds the lock.
+    Locked,
+    /// The disk has room for so many bytes of each write.
+    Full { room: u16 },
+    /// The process is killed at an operation on the file system; a write gets as far as this.
+    Killed { at: u8, room: u16 },
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +62,16 @@ pub enum Outside {
     Orphan,
     /// Two entries that are each other's parents.
     Cycle,
+    /// Another entry of an id that is there.
+    Duplicate(Pick, Pick, u8),
+    /// A title slot: before everything, or at the end.
+    Slot {
+        title: u8,
+        source: u8,
+        first: bool,
+    },
+    /// Puts a file of an older version in the place of the session.
+    Old(Old),
     /// A line that is no entry.
     Junk(u8),
     /// A piece of an entry, without a newline; the next time the rest.
@@ -72,6 +102,9 @@ pub enum Op {
     Flush(u8),
     Close(u8),
     Fork(u8),
+    /// Goes on in a copy of a session that is there, in this project.
+    ForkFrom(u8, Pick, u8),
+    Artifact(u8, u8),
     BranchFile(u8, Pick),
     Move(u8, u8),
     New(u8, bool),
@@ -86,6 +119,7 @@ pub enum Op {
     Second,
     DropSecond,
     Outside(Outside),
+    Under(Trouble, Box<Op>),
 }
 
 fn raw() -> impl Strategy<Value = u8> {
@@ -133,6 +167,9 @@ fn outside() -> impl Strategy<Value = Outside> {
     prop_oneof![
         4 => prop::collection::vec((any::<u8>(), raw()), 1..4).prop_map(Outside::Entries),
         1 => Just(Outside::Orphan),
+        2 => (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(id, parent, raw)| Outside::Duplicate(id, parent, raw)),
+        1 => (0u8..6, 0u8..3, any::<bool>()).prop_map(|(title, source, first)| Outside::Slot { title, source, first }),
+        1 => old().prop_map(Outside::Old),
         1 => Just(Outside::Cycle),
         2 => (0u8..8).prop_map(Outside::Junk),
         2 => Just(Outside::Half),
@@ -143,13 +180,27 @@ fn outside() -> impl Strategy<Value = Outside> {
     ]
 }
 
-pub fn op() -> impl Strategy<Value = Op> {
-    let who = || 0u8..2;
+fn old() -> impl Strategy<Value = Old> {
+    (1u8..3, prop::collection::vec(any::<u8>(), 0..5)).prop_map(|(version, entries)| Old { version, entries })
+}
+
+fn trouble() -> impl Strategy<Value = Trouble> {
+    prop_oneof![
+        2 => Just(Trouble::Locked),
+        2 => (0u16..400).prop_map(|room| Trouble::Full { room }),
+        3 => (0u8..24, 0u16..700).prop_map(|(at, room)| Trouble::Killed { at, room }),
+    ]
+}
+
+fn who() -> impl Strategy<Value = u8> {
+    0u8..2
+}
+
+/// A step that writes.
+fn write() -> impl Strategy<Value = Op> {
     let pick = any::<u8>;
     prop_oneof![
         24 => (who(), append()).prop_map(|(who, append)| Op::Append(who, append)),
-        4 => (who(), pick()).prop_map(|(who, at)| Op::Branch(who, at)),
-        1 => who().prop_map(Op::ResetLeaf),
         2 => (who(), prop::option::of(pick()), 0u8..3).prop_map(|(who, at, text)| Op::Summary(who, at, text)),
         3 => (who(), 0u8..6, any::<bool>()).prop_map(|(who, name, user)| Op::Rename(who, name, user)),
         3 => (who(), prop::collection::vec((pick(), message()), 0..3)).prop_map(|(who, to)| Op::Rewrite(who, to)),
@@ -160,6 +211,19 @@ pub fn op() -> impl Strategy<Value = Op> {
         2 => (who(), pick()).prop_map(|(who, at)| Op::BranchFile(who, at)),
         2 => (who(), 0u8..3).prop_map(|(who, to)| Op::Move(who, to)),
         1 => (who(), any::<bool>()).prop_map(|(who, parent)| Op::New(who, parent)),
+        1 => (who(), pick()).prop_map(|(who, at)| Op::SetFile(who, Target::Known(at))),
+    ]
+}
+
+pub fn op() -> impl Strategy<Value = Op> {
+    let pick = any::<u8>;
+    prop_oneof![
+        44 => write(),
+        5 => (trouble(), write()).prop_map(|(trouble, op)| Op::Under(trouble, Box::new(op))),
+        4 => (who(), pick()).prop_map(|(who, at)| Op::Branch(who, at)),
+        1 => who().prop_map(Op::ResetLeaf),
+        1 => (who(), pick(), 0u8..3).prop_map(|(who, at, to)| Op::ForkFrom(who, at, to)),
+        1 => (who(), any::<u8>()).prop_map(|(who, content)| Op::Artifact(who, content)),
         2 => (who(), target()).prop_map(|(who, target)| Op::SetFile(who, target)),
         2 => who().prop_map(Op::Capture),
         2 => who().prop_map(Op::Restore),
@@ -176,5 +240,6 @@ fn target() -> impl Strategy<Value = Target> {
         1 => Just(Target::Missing),
         1 => Just(Target::Empty),
         1 => Just(Target::Junk),
+        1 => old().prop_map(Target::Old),
     ]
 }

@@ -1,9 +1,11 @@
 //! Where the sessions are kept, and where ids and times come from.
 
-use leaflog::{FileSessionStorage, Generator, ManagerOptions, MemorySessionStorage, SessionStorage};
+use leaflog::{FileSessionStorage, Generator, ManagerOptions, MemorySessionStorage, MigrationRewrite, SessionStorage};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
@@ -15,6 +17,8 @@ pub enum Where {
 
 pub struct Place {
     pub place: Where,
+    /// Older files are migrated with the first change, not when they are opened (R12).
+    pub deferred: bool,
     dir: tempfile::TempDir,
     memory: MemorySessionStorage,
 }
@@ -65,18 +69,32 @@ pub fn last_session() -> String {
     format!("{:016x}", SESSIONS.get())
 }
 
+/// The ids of the entries that were made last.
+pub fn last_entries(count: usize) -> Vec<String> {
+    let last = ENTRIES.get();
+    (0..count as u32).rev().map(|back| format!("{:08x}", last - back)).collect()
+}
+
+/// The artifacts in each folder.
+pub type Artifacts = BTreeMap<PathBuf, BTreeMap<String, Vec<u8>>>;
+
 impl Place {
-    pub fn new(place: Where) -> Self {
+    pub fn new(place: Where, deferred: bool) -> Self {
         STEP.set(0);
         ENTRIES.set(0);
         SESSIONS.set(0);
         // Syncing to a disk takes long.
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        Self { place, dir, memory: MemorySessionStorage::new() }
+        Self { place, deferred, dir, memory: MemorySessionStorage::new() }
     }
 
     pub fn options(&self) -> ManagerOptions {
-        let options = ManagerOptions::new().agent_dir(self.dir.path().join("agent")).generator(Sequence);
+        let when = if self.deferred { MigrationRewrite::Deferred } else { MigrationRewrite::Immediate };
+        let options = ManagerOptions::new()
+            .agent_dir(self.dir.path().join("agent"))
+            .generator(Sequence)
+            .migration_rewrite(when)
+            .lock_timeout(Duration::ZERO);
         match self.place {
             Where::Files | Where::Nowhere => options,
             Where::Memory => options.storage(self.memory.clone()),
@@ -99,6 +117,15 @@ impl Place {
             Where::Memory => self.memory.read_text(path).ok().map(String::into_bytes),
             _ => fs::read(path).ok(),
         }
+    }
+
+    /// The lines of a file that are not blank, without what a rewrite drops around them (R47).
+    pub fn lines(&self, path: &Path) -> Vec<String> {
+        // A program may have cut a line inside a character.
+        let bytes = self.read(path).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.split('\n').map(|line| line.trim_matches([' ', '\r', '\0']));
+        lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 
     /// Puts another file at the path.
@@ -148,5 +175,27 @@ impl Place {
         });
         files.sort();
         files
+    }
+
+    /// The artifacts that are in files.
+    pub fn artifacts(&self) -> Artifacts {
+        let mut found = Artifacts::new();
+        let entries = |dir: &Path| fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
+        for project in super::world::PROJECTS.iter().map(|cwd| self.project(Path::new(cwd))) {
+            for dir in entries(&project).filter(|path| path.is_dir()) {
+                let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+                let files = entries(&dir).map(|path| (name(&path), fs::read(&path).unwrap())).collect();
+                found.insert(dir, files);
+            }
+        }
+        found
+    }
+
+    /// Holds a session's lock as another process would, until it is dropped.
+    pub fn hold_lock(&self, session: &Path) -> fs::File {
+        let name = format!(".{}.lock", session.file_name().unwrap().to_str().unwrap());
+        let file = fs::File::create(session.with_file_name(name)).unwrap();
+        file.try_lock().unwrap();
+        file
     }
 }

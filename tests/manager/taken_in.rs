@@ -1,0 +1,94 @@
+//! What a manager takes in of lines that others appended while it had the session (R53c): it knows
+//! then what who reads the file anew knows.
+
+use super::common::{ASSISTANT, Dir, USER, file, ids, lines, read};
+use leaflog::{MigrationRewrite, SessionManager, SessionView};
+use std::io::Write as _;
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/work/shop"}"#;
+const FIRST: &str = r#"{"type":"message","id":"m","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":"a"}}"#;
+
+fn append(manager: &SessionManager, line: &str) {
+    let mut file = std::fs::OpenOptions::new().append(true).open(file(manager)).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
+// R48, R53c: the title of a slot that comes with them.
+#[test]
+fn r48_a_title_slot() {
+    let dir = Dir::new();
+    let path = dir.put("s.jsonl", lines(&[HEADER, FIRST]));
+    let mut m = dir.options().open(&path).unwrap();
+    let slot = r#"{"type":"title","v":1,"title":"Cart","source":"user","updatedAt":"2026-02-16T10:05:00.000Z","pad":""#;
+    let slot = format!("{slot:<253}\"}}");
+    assert_eq!(slot.len(), 255);
+    append(&m, &slot);
+    m.append_message(USER).unwrap();
+    assert_eq!((m.title(), m.title_source()), (Some("Cart"), Some("user")));
+    assert_eq!(SessionView::open(&path).unwrap().title(), Some("Cart"));
+}
+
+// R49: another entry under the id of a label takes the label out of force.
+#[test]
+fn r49_an_entry_under_the_id_of_a_label() {
+    let dir = Dir::new();
+    let label = r#"{"type":"label","id":"l","parentId":"m","timestamp":"2026-02-16T10:00:02.000Z","targetId":"m","label":"one"}"#;
+    let path = dir.put("s.jsonl", lines(&[HEADER, FIRST, label]));
+    let mut m = dir.options().open(&path).unwrap();
+    assert_eq!(m.label("m"), Some("one"));
+    append(&m, r#"{"type":"custom","customType":"c","id":"l","parentId":"m","timestamp":"2026-02-16T10:00:03.000Z"}"#);
+    m.append_message(USER).unwrap();
+    assert_eq!(m.label("m"), None);
+    assert_eq!(SessionView::open(&path).unwrap().label("m"), None);
+}
+
+// R10, R53f: lines that a program of version 1 appends belong to the same chain.
+#[test]
+fn r10_lines_of_version_1() {
+    let dir = Dir::new();
+    let old = |content: &str| {
+        format!(
+            r#"{{"type":"message","timestamp":"2026-02-16T10:00:01.000Z","message":{{"role":"user","content":"{content}"}}}}"#
+        )
+    };
+    let header = r#"{"type":"session","id":"s","cwd":"/work/shop"}"#;
+    let path = dir.put("s.jsonl", lines(&[header, &old("a")]));
+    let mut m = dir.options().migration_rewrite(MigrationRewrite::Deferred).open(&path).unwrap();
+    append(&m, &old("b"));
+    m.append_message(ASSISTANT).unwrap();
+    // printf s:2 | sha256sum, printf s:3 | sha256sum
+    let (a, b) = ("5be39311", "d12d3bcf");
+    assert_eq!(ids(&m), [a, b, "00000001"]);
+    let new = |content, id: &str, parent: &str| {
+        old(content).replace("}}", &format!(r#"}},"id":"{id}","parentId":{parent}}}"#))
+    };
+    // The own leaf does not move.
+    let own = format!(
+        r#"{{"type":"message","id":"00000001","parentId":"{a}","timestamp":"2026-02-16T10:20:30.000Z","message":{ASSISTANT}}}"#
+    );
+    let header = r#"{"type":"session","id":"s","cwd":"/work/shop","version":3}"#;
+    let want = lines(&[header, &new("a", a, "null"), &new("b", b, &format!("\"{a}\"")), &own]);
+    assert_eq!(read(&path), want);
+}
+
+// R12: a file of an older version that took the session's place is read as one of the current, header
+// and all, also when it could not be written yet.
+#[test]
+fn r12_an_older_file_in_its_place() {
+    let dir = Dir::new();
+    let path = dir.put("s.jsonl", lines(&[HEADER, FIRST]));
+    let mut m = dir.options().open(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    dir.put("s.jsonl", lines(&[&HEADER.replace(":3,", ":2,"), FIRST]));
+    // Where blobs would go there is a file.
+    std::fs::create_dir_all(dir.agent()).unwrap();
+    std::fs::write(dir.blobs(), "").unwrap();
+    let image = format!(r#"{{"role":"user","content":[{{"type":"image","data":"{}"}}]}}"#, "AAAA".repeat(300));
+    m.append_message(&image).unwrap_err();
+    assert_eq!(m.header().version, 3);
+    std::fs::remove_file(dir.blobs()).unwrap();
+    m.ensure_on_disk().unwrap();
+    assert!(read(&path).starts_with(HEADER));
+    assert_eq!(ids(&SessionView::open(&path).unwrap()), ["m", "00000001"]);
+}

@@ -1,0 +1,199 @@
+//! Steps that go on in another file: forks, branches, moves.
+
+use super::append::string;
+use super::item::{Item, plain};
+use super::ops::Pick;
+use super::place::{Where, last_entries, last_session, now};
+use super::state::{Held, Manager, Seen, State, header, new_header};
+use super::world::{Now, PROJECTS, World};
+use leaflog::ErrorCode;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+impl World {
+    /// A copy takes the place of the session.
+    fn became(&mut self, state: &mut State, lines: Vec<Seen>, header: Map<String, Value>, path: Option<PathBuf>) {
+        let before = state.clone();
+        let seen = |seen| Held::Entry(Seen { saved: true, changed: false, recent: false, ..seen });
+        state.lines = lines.into_iter().map(seen).collect();
+        (state.header, state.path) = (header, path);
+        state.before.clear();
+        state.pending_header.clear();
+        if state.path.is_some() {
+            state.started = true;
+            self.write_all(state);
+        }
+        if self.refused {
+            *state = before;
+        }
+    }
+
+    pub fn fork(&mut self, manager: &mut Manager) {
+        let result = manager.real.fork();
+        let state = &mut manager.state;
+        if !self.persisted() {
+            assert_eq!(self.settle(result).unwrap(), None);
+            return;
+        }
+        self.flushed(state);
+        if self.refused {
+            self.settle(result);
+            return;
+        }
+        let old = state.path.clone().unwrap();
+        let new = self.new_path(&state.dir).unwrap();
+        let [title, source] = state.title();
+        let header = header(&[
+            ("type", Some("session".into())),
+            ("version", Some("3".into())),
+            ("id", Some(last_session())),
+            ("title", title),
+            ("titleSource", source),
+            ("timestamp", Some(now())),
+            ("cwd", Some(state.cwd.to_str().unwrap().into())),
+            ("parentSession", state.text("id")),
+        ]);
+        let lines = state.entries().cloned().collect();
+        self.became(state, lines, header, Some(new.clone()));
+        if let Some(fork) = self.settle(result) {
+            let fork = fork.unwrap();
+            assert_eq!((fork.old_session_file, fork.new_session_file), (old, new));
+        }
+    }
+
+    pub fn fork_from(&mut self, manager: Manager, pick: Pick, to: u8) -> Manager {
+        let known: Vec<PathBuf> = self.files.keys().cloned().collect();
+        let cwd = Path::new(PROJECTS[usize::from(to)]);
+        let options = self.place.options();
+        let Some(source) = known.get(usize::from(pick) % known.len().max(1)) else {
+            let nothing = self.place.project(cwd).join("nothing.jsonl");
+            assert_eq!(options.fork_from(nothing, cwd).unwrap_err().code(), ErrorCode::NotFound);
+            return manager;
+        };
+        drop(manager);
+        let real = options.fork_from(source, cwd).unwrap();
+        let mut state = State::blank(self.place.project(cwd), cwd.to_owned());
+        self.load(&mut state, source);
+        let header = new_header(cwd, state.text("id"), state.title());
+        let lines = state.entries().cloned().collect();
+        let path = self.new_path(&state.dir);
+        self.became(&mut state, lines, header, path);
+        Manager { real, state, captured: None }
+    }
+
+    pub fn branch_file(&mut self, manager: &mut Manager, pick: Pick) {
+        let Some(leaf) = manager.state.pick(pick) else {
+            assert_eq!(manager.real.create_branched_session("none").unwrap_err().code(), ErrorCode::EntryNotFound);
+            return;
+        };
+        let result = manager.real.create_branched_session(&leaf);
+        self.flushed(&mut manager.state);
+        let state = &mut manager.state;
+        if self.refused {
+            self.settle(result);
+            return;
+        }
+        if state.find(&leaf).is_none() {
+            // It went with a file that somebody replaced.
+            assert!(self.now == Now::Killed || result.unwrap_err().code() == ErrorCode::EntryNotFound);
+            self.acknowledged &= self.now != Now::Killed;
+            return;
+        }
+        let mut lines: Vec<Seen> = Vec::new();
+        for seen in state.path_to(&leaf).into_iter().filter(|seen| seen.item.kind != "label") {
+            let mut seen = seen.clone();
+            // The child of a label that is left out hangs on what the label hung on.
+            let parent_is_label = seen
+                .item
+                .parent
+                .as_ref()
+                .and_then(|id| state.find(id))
+                .is_some_and(|parent| parent.item.kind == "label");
+            if parent_is_label {
+                seen.item = seen.item.with_parent(lines.last().map(|seen| seen.item.id.clone()));
+            }
+            lines.push(seen);
+        }
+        let kept: Vec<_> =
+            state.labels().into_iter().filter(|(target, _)| lines.iter().any(|seen| seen.item.id == *target)).collect();
+        for (id, (target, label)) in last_entries(kept.len()).iter().zip(kept) {
+            let is_new = state.find(id).is_none() && lines.iter().all(|seen| seen.item.id != *id);
+            assert!(is_new || result.is_err(), "{id} is used");
+            let after = string("targetId", Some(&target)) + &string("label", Some(&label));
+            let parent = lines.last().map(|seen| seen.item.id.clone());
+            let mut seen = Seen::of_file(&Item::new("label", id, parent.as_deref(), &now(), plain(after)));
+            (seen.own, seen.whole) = (true, true);
+            lines.push(seen);
+        }
+        let parent = state.path.as_ref().map(|path| path.to_str().unwrap().to_owned());
+        let header = new_header(&state.cwd, parent, state.title());
+        let path = self.new_path(&state.dir);
+        let leaf = lines.last().map(|seen| seen.item.id.clone());
+        self.became(state, lines, header, path.clone());
+        if !self.refused {
+            state.leaf = leaf;
+        }
+        if let Some(made) = self.settle(result) {
+            assert_eq!(made, path);
+        }
+    }
+
+    pub fn move_to(&mut self, manager: &mut Manager, cwd: &Path) {
+        let result = manager.real.move_to(cwd);
+        let state = &mut manager.state;
+        if cwd == state.cwd {
+            self.settle(result);
+            return;
+        }
+        let dir = self.place.project(cwd);
+        let to_there = |state: &mut State| {
+            state.set_header("cwd", cwd.to_str().unwrap());
+            (state.cwd, state.dir) = (cwd.to_owned(), dir.clone());
+        };
+        let Some(old) = state.path.clone() else {
+            self.settle(result);
+            to_there(state);
+            state.pending_header.clear();
+            // Where a session that is kept nowhere would be.
+            state.dir = manager.real.session_dir().to_owned();
+            return;
+        };
+        let new = dir.join(old.file_name().unwrap());
+        if new == old {
+            to_there(state);
+            if state.started {
+                self.rewrite(state);
+            }
+            self.settle(result);
+            return;
+        }
+        self.flushed(state);
+        let artifacts = (old.with_extension(""), new.with_extension(""));
+        let has_artifacts = self.place.place != Where::Memory && self.artifacts.contains_key(&artifacts.0);
+        if self.files.contains_key(&new) || has_artifacts && self.artifacts.contains_key(&artifacts.1) {
+            let error = result.unwrap_err();
+            self.acknowledged &= self.now != Now::Killed;
+            assert!(self.refused || self.now == Now::Killed || error.code() == ErrorCode::AlreadyExists);
+            return;
+        }
+        let before = state.clone();
+        if !self.refused {
+            let had_file = self.exists(state) && self.sync(state);
+            state.started |= had_file;
+            state.path = Some(new);
+            to_there(state);
+            if state.started && !self.refused {
+                self.write_all(state);
+            }
+        }
+        if self.refused {
+            *state = before;
+        } else {
+            self.files.remove(&old);
+            if has_artifacts && let Some(files) = self.artifacts.remove(&artifacts.0) {
+                self.artifacts.insert(artifacts.1, files);
+            }
+        }
+        self.settle(result);
+    }
+}

@@ -1,0 +1,115 @@
+//! Random sequences of everything a session manager can do, against a plain model of what must be
+//! in memory and in the files after each step. `LEAFLOG_LONG=1` runs many more.
+//!
+//! A unit test, for a step may be cut at each of its operations on the file system.
+
+mod append;
+mod check;
+mod context;
+mod copies;
+mod item;
+pub mod ops;
+mod outside;
+mod place;
+mod state;
+mod trouble;
+mod world;
+
+pub use place::Where;
+pub use world::World;
+
+/// Runs the steps from an empty folder and compares everything after each.
+pub fn run(place: Where, deferred: bool, ops: impl IntoIterator<Item = ops::Op>) {
+    let mut world = World::new(place, deferred);
+    world.check();
+    for op in ops {
+        world.step(&op);
+        world.check();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::item::Message;
+    use super::ops::{self, Append, Op, Trouble};
+    use super::state::Line;
+    use super::{Where, World, run};
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestError, TestRunner};
+    use std::collections::BTreeSet;
+
+    fn sequences(place: Where, cases: u32, most: usize) {
+        let long = std::env::var_os("LEAFLOG_LONG").is_some();
+        let (cases, most) = if long { (cases * 40, most * 3) } else { (cases, most) };
+        let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+        let input = (any::<bool>(), prop::collection::vec(ops::op(), 1..most));
+        let result = TestRunner::new(config).run(&input, |(deferred, ops)| {
+            run(place, deferred, ops);
+            Ok(())
+        });
+        match result {
+            Err(TestError::Fail(why, (deferred, ops))) => {
+                let steps = ops.iter().fold(String::new(), |steps, op| format!("{steps}\n{op:?}"));
+                panic!("{why}\nin {place:?}, deferred {deferred}, the steps{steps}");
+            }
+            result => result.unwrap(),
+        }
+    }
+
+    #[test]
+    fn in_files() {
+        sequences(Where::Files, 250, 40);
+    }
+
+    #[test]
+    fn in_a_memory_storage() {
+        sequences(Where::Memory, 120, 40);
+    }
+
+    #[test]
+    fn in_a_file_storage() {
+        sequences(Where::FileStorage, 60, 40);
+    }
+
+    #[test]
+    fn nowhere() {
+        sequences(Where::Nowhere, 60, 40);
+    }
+
+    /// Kills a step at each of its operations. Gives what is there then: the folder of each file, how many
+    /// lines it has after its header, and how many of those are torn.
+    fn killed(op: &Op) -> BTreeSet<Vec<(String, usize, usize)>> {
+        let message = |role| Op::Append(0, Append::Message(Message { role, ..Message::default() }));
+        let outcome = |at| {
+            let mut world = World::new(Where::Files, false);
+            for op in [message(1), Op::Artifact(0, 0), message(0)] {
+                world.step(&op);
+            }
+            world.step(&Op::Under(Trouble::Killed { at, room: 30 }, Box::new(op.clone())));
+            world.check();
+            let files = world.files.iter().map(|(path, file)| {
+                let folder = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+                let torn = file.lines.iter().filter(|line| matches!(line, Line::Junk(_))).count();
+                (folder.to_owned(), file.lines.len(), torn)
+            });
+            files.collect()
+        };
+        (0..60).map(outcome).collect()
+    }
+
+    // R54: nothing, a torn line, or all of it.
+    #[test]
+    fn killed_appends() {
+        let file = |lines, torn| vec![("--no-such-a--".to_owned(), lines, torn)];
+        let append = Op::Append(0, Append::Message(Message::default()));
+        assert_eq!(killed(&append), BTreeSet::from([file(2, 0), file(3, 1), file(3, 0)]));
+    }
+
+    // R31: the old file, both, or the new one.
+    #[test]
+    fn killed_moves() {
+        let (a, b) = (("--no-such-a--".to_owned(), 2, 0), ("--no-such-b--".to_owned(), 2, 0));
+        let expected = BTreeSet::from([vec![a.clone()], vec![a, b.clone()], vec![b]]);
+        assert_eq!(killed(&Op::Move(0, 1)), expected);
+    }
+}

@@ -1,0 +1,339 @@
+//! What other programs do to a file: they append, replace, cut, remove, and know no lock.
+
+use super::append::{LABELS, raw, string, text};
+use super::item::{Item, Message, plain};
+use super::ops::{Append, Old, Outside};
+use super::place::Where;
+use super::state::{File, Held, Line, Manager, slot_line};
+use super::world::World;
+use serde_json::Map;
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
+
+impl World {
+    /// Another program does something to the file.
+    pub fn outside(&mut self, manager: Manager, outside: &Outside) -> Manager {
+        let path = manager.state.path.clone().unwrap();
+        if self.place.place == Where::Files {
+            return self.outside_at(manager, &path, outside);
+        }
+        // A storage is used by one manager at a time.
+        let Manager { mut real, mut state, .. } = manager;
+        real.close().unwrap();
+        self.flushed(&mut state);
+        drop(real);
+        if !matches!(outside, Outside::Cut { .. }) {
+            self.change(&path, outside);
+        }
+        match self.files.contains_key(&path) {
+            true => self.open(&path),
+            false => self.fresh(&state.cwd),
+        }
+    }
+
+    fn outside_at(&mut self, mut manager: Manager, path: &Path, outside: &Outside) -> Manager {
+        match outside {
+            Outside::Cut { lines, half } => {
+                let is_old = manager.state.old || self.files[path].format < 3;
+                if self.managers[1].is_none() && manager.state.started && !is_old {
+                    manager.captured = None;
+                    self.cut(&mut manager, path, *lines, *half);
+                }
+            }
+            _ => self.change(path, outside),
+        }
+        manager
+    }
+
+    fn change(&mut self, path: &Path, outside: &Outside) {
+        let number = self.next();
+        let bytes = self.place.read(path).unwrap();
+        let newline = if bytes.ends_with(b"\n") { "" } else { "\n" };
+        if self.files[path].format < 2 && self.change_first_version(path, outside, &bytes, number) {
+            return;
+        }
+        let file = self.files.get_mut(path).unwrap();
+        let ids: Vec<String> = file.items().map(|item| item.id.clone()).collect();
+        let pick = |pick: u8| ids.get(usize::from(pick) % ids.len().max(1)).map(|id| &**id);
+        let message =
+            |at: u8| Message { role: at % 5, extra: at, usage: Some(at), payload: at % 4 == 1, ..Message::default() };
+        let time = |at: u8| format!("2026-01-01T00:00:{:02}.000Z", at % 20);
+        let half = file.half.take();
+        match outside {
+            Outside::Entries(entries) => {
+                let mut text = newline.to_owned();
+                for (at, (parent, raw)) in entries.iter().enumerate() {
+                    let id = if raw % 2 == 0 { format!("e{number:06x}{at}") } else { format!("ext \"{number}\" {at}") };
+                    let (kind, body) = match (raw % 5, pick(*parent)) {
+                        (4, Some(target)) => {
+                            let label = string("label", Some(LABELS[usize::from(raw % 4)]).filter(|_| raw % 3 > 0));
+                            ("label", plain(string("targetId", Some(target)) + &label))
+                        }
+                        (3, _) => ("unheard_of", plain(",\"message\":null".into())),
+                        _ => ("message", message(*raw).body()),
+                    };
+                    let item = Item::new(kind, &id, pick(*parent), &time(*raw), body);
+                    text += &(item.line() + if raw % 3 == 0 { "\r\n" } else { "\n" });
+                    file.lines.push(Line::Entry(item));
+                }
+                self.place.append(path, text.as_bytes());
+            }
+            Outside::Duplicate(id, parent, raw) => {
+                let Some(id) = pick(*id) else { return };
+                let (kind, body) = match (raw % 4, pick(raw / 4)) {
+                    (3, Some(target)) => {
+                        ("label", plain(string("targetId", Some(target)) + &string("label", Some("d"))))
+                    }
+                    _ => ("message", message(*raw).body()),
+                };
+                let item = Item::new(kind, id, pick(*parent), &time(*raw), body);
+                self.place.append(path, format!("{newline}{}\n", item.line()).as_bytes());
+                file.lines.push(Line::Entry(item));
+            }
+            Outside::Slot { title, source, first } => {
+                let source = [None, Some("user"), Some("auto")][usize::from(*source)];
+                let slot = slot_line(text(*title), source, &time(7));
+                if *first {
+                    file.before = vec![slot];
+                    file.inode = number;
+                    self.place.replace(path, file.text().as_bytes());
+                } else {
+                    self.place.append(path, format!("{newline}{slot}\n").as_bytes());
+                    file.lines.push(Line::Junk(slot));
+                }
+            }
+            Outside::Old(old) => {
+                let id = file.header["id"].as_str().unwrap().to_owned();
+                let cwd = file.header["cwd"].as_str().unwrap().to_owned();
+                let mut file = self.old_file(old, &id, &cwd);
+                file.inode = number;
+                self.place.replace(path, file.text().as_bytes());
+                self.files.insert(path.to_owned(), file);
+            }
+            Outside::Orphan => {
+                let parent = format!("gone-{number}");
+                let item = Item::new("message", &format!("o{number}"), Some(&parent), &time(0), message(2).body());
+                self.place.append(path, format!("{newline}{}\n", item.line()).as_bytes());
+                file.lines.push(Line::Entry(item));
+            }
+            Outside::Cycle => {
+                let (a, b) = (format!("ca{number}"), format!("cb{number}"));
+                let a_item = Item::new("message", &a, Some(&b), &time(0), message(0).body());
+                let b_item = Item::new("message", &b, Some(&a), &time(1), message(1).body());
+                self.place.append(path, format!("{newline}{}\n{}\n", a_item.line(), b_item.line()).as_bytes());
+                file.lines.extend([Line::Entry(a_item), Line::Entry(b_item)]);
+            }
+            Outside::Junk(at) => {
+                const JUNK: &[&str] = &[
+                    "",
+                    "   ",
+                    "not json",
+                    "42",
+                    "{\"a\":1}",
+                    "{\"type\":\"session\",\"id\":\"later\"}",
+                    "\0\0\0",
+                    "\"{\\\"type\\\":1}\"",
+                ];
+                let text = JUNK[usize::from(*at) % JUNK.len()];
+                self.place.append(path, format!("{newline}{text}\n").as_bytes());
+                if !text.trim_matches([' ', '\0']).is_empty() {
+                    file.lines.push(Line::Junk(text.to_owned()));
+                }
+            }
+            Outside::Half => match half {
+                Some(item) => {
+                    let line = item.line();
+                    self.place.append(path, format!("{}\n", &line[half_of(&line)..]).as_bytes());
+                    *file.lines.last_mut().unwrap() = Line::Entry(item);
+                }
+                None => {
+                    let item = Item::new("message", &format!("h{number}"), pick(7), &time(3), message(1).body());
+                    let line = item.line();
+                    let piece = &line[..half_of(&line)];
+                    self.place.append(path, format!("{newline}{piece}").as_bytes());
+                    file.lines.push(Line::Junk(piece.to_owned()));
+                    file.half = Some(item);
+                }
+            },
+            Outside::Replace { without, title } => {
+                let without: Vec<String> = without.iter().filter_map(|at| pick(*at)).map(str::to_owned).collect();
+                file.lines.retain(|line| !matches!(line, Line::Entry(item) if without.contains(&item.id)));
+                if let Some(title) = title {
+                    file.header.insert("title".into(), text(*title).into());
+                }
+                file.inode = number;
+                self.place.replace(path, file.text().as_bytes());
+            }
+            Outside::Delete => {
+                self.place.remove(path);
+                self.files.remove(path);
+                return;
+            }
+            Outside::Cut { .. } => unreachable!(),
+        }
+        self.files.get_mut(path).unwrap().version = number;
+    }
+
+    /// Cuts the file in place and appends an answer.
+    fn cut(&mut self, manager: &mut Manager, path: &Path, lines: u8, half: bool) {
+        let bytes = self.place.read(path).unwrap();
+        let ends: Vec<usize> = std::iter::once(0)
+            .chain(bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1))
+            .collect();
+        let at = usize::from(lines) % ends.len();
+        let next = ends.get(at + 1).copied().unwrap_or(bytes.len());
+        let piece = if half { (next - ends[at]) / 2 } else { 0 };
+        let len = ends[at] + piece;
+        let trimmed = |line: &&[u8]| !line.iter().all(|byte| matches!(byte, b' ' | b'\0' | b'\r'));
+        let whole = bytes[..ends[at]].split(|byte| *byte == b'\n').filter(trimmed).count();
+        let piece = String::from_utf8_lossy(&bytes[ends[at]..len]).trim_matches(['\0', ' ', '\r']).to_owned();
+        let file = &self.files[path];
+        let mut rest = file.lines.clone();
+        let head = file.before.len() + 1;
+        rest.truncate(whole.saturating_sub(head));
+        let is_there =
+            |id: &str| whole >= head && rest.iter().any(|line| matches!(line, Line::Entry(item) if item.id == id));
+        // What this manager had long ago is lost with the file.
+        let lost =
+            manager.state.entries().any(|seen| seen.own && seen.saved && !seen.recent && !is_there(&seen.item.id));
+        if lost || len == bytes.len() {
+            return;
+        }
+        if !piece.is_empty() {
+            rest.push(Line::Junk(piece));
+        }
+        self.place.cut(path, len);
+        let number = self.next();
+        let state = &mut manager.state;
+        if whole >= head {
+            let file = self.files.get_mut(path).unwrap();
+            (file.lines, file.version, file.half) = (rest, number, None);
+            if file.inode == state.inode {
+                // It is read anew.
+                state.entries_mut().for_each(|seen| seen.recent = false);
+            }
+        } else {
+            let file = self.files.remove(path).unwrap();
+            if file.inode == state.inode {
+                state.before.clear();
+                state.lines.retain(|line| matches!(line, Held::Entry(seen) if seen.own));
+                state.entries_mut().for_each(|seen| seen.saved = false);
+                if state.leaf.as_ref().is_some_and(|leaf| state.find(leaf).is_none()) {
+                    state.leaf = None;
+                }
+            }
+        }
+        let answer = Message { role: 1, ..Message::default() };
+        self.append_what(manager, &Append::Message(answer));
+    }
+
+    /// What is done to a file of version 1, where ids follow from the numbers of lines. `false`: it is
+    /// done as to any other.
+    fn change_first_version(&mut self, path: &Path, outside: &Outside, bytes: &[u8], number: u64) -> bool {
+        let newline = if bytes.ends_with(b"\n") { "" } else { "\n" };
+        let file = self.files.get_mut(path).unwrap();
+        match outside {
+            Outside::Junk(_) | Outside::Old(_) | Outside::Delete | Outside::Slot { first: false, .. } => return false,
+            // It would change the numbers.
+            Outside::Slot { .. } => return true,
+            Outside::Replace { .. } => {
+                self.place.replace(path, bytes);
+                file.inode = number;
+            }
+            _ => {
+                let line = bytes.iter().filter(|byte| **byte == b'\n').count() + newline.len() + 1;
+                let id = file.header["id"].as_str().unwrap();
+                let parent = file.items().last().map(|item| item.id.clone());
+                let item = first_version(number as u8, id, line, parent, &[]);
+                self.place.append(path, format!("{newline}{}\n", item.old_line()).as_bytes());
+                file.lines.push(Line::Entry(item));
+            }
+        }
+        self.files.get_mut(path).unwrap().version = number;
+        true
+    }
+
+    /// A file of version 1 or 2.
+    pub fn old_file(&mut self, old: &Old, id: &str, cwd: &str) -> File {
+        let number = self.next();
+        let mut header = Map::new();
+        header.insert("type".into(), "session".into());
+        if old.version == 2 {
+            header.insert("version".into(), 2.into());
+        }
+        for (key, value) in [("id", id), ("timestamp", "2026-01-01T00:00:00.000Z"), ("cwd", cwd)] {
+            header.insert(key.into(), value.into());
+        }
+        let mut file = File {
+            before: Vec::new(),
+            header,
+            lines: Vec::new(),
+            format: old.version,
+            inode: number,
+            version: number,
+            half: None,
+        };
+        for raw in &old.entries {
+            if raw % 7 == 6 {
+                file.lines.push(Line::Junk("not json".into()));
+                continue;
+            }
+            let known: Vec<String> = file.items().map(|item| item.id.clone()).collect();
+            let parent = known.last().cloned();
+            let item = match old.version {
+                1 => first_version(*raw, id, file.lines.len() + 2, parent, &known),
+                _ => second_version(*raw, &format!("v{number}-{}", known.len()), parent.as_deref()),
+            };
+            file.lines.push(Line::Entry(item));
+        }
+        file
+    }
+}
+
+fn old_message(at: u8) -> (String, String) {
+    let role = ["user", "hookMessage", "assistant"][usize::from(at % 3)];
+    let message =
+        |role: &str| format!(",\"message\":{{\"role\":\"{role}\",\"content\":{}}}", raw(at).replace('\n', " "));
+    (message(role), message(if role == "hookMessage" { "custom" } else { role }))
+}
+
+/// An entry of version 1: no id, no parent. `line` is its number in the file (R10), `known` are the
+/// entries before it.
+fn first_version(at: u8, session: &str, line: usize, parent: Option<String>, known: &[String]) -> Item {
+    let digest = Sha256::digest(format!("{session}:{line}").as_bytes());
+    let id: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+    let time = format!("2026-01-01T00:00:{:02}.000Z", at % 20);
+    let item = |kind: &str| Item::new(kind, &id, parent.as_deref(), &time, plain(String::new()));
+    let parent = parent.as_ref().map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+    let added = format!(",\"id\":\"{id}\",\"parentId\":{parent}");
+    let (kind, before, after) = if at % 5 == 4 {
+        // The header is value 0, the first entry value 1.
+        let number = usize::from(at / 5) % (known.len() + 2);
+        let kept = number.checked_sub(1).and_then(|at| known.get(at)).map(String::as_str);
+        let kept = if number == known.len() + 1 { Some(&*id) } else { kept };
+        let kept = string("firstKeptEntryId", kept);
+        let (start, end) = (",\"summary\":\"s\"", ",\"tokensBefore\":7");
+        ("compaction", format!("{start},\"firstKeptEntryIndex\":{number}{end}"), format!("{start}{end}{added}{kept}"))
+    } else {
+        let (old, new) = old_message(at);
+        ("message", old, new + &added)
+    };
+    let line = |fields: &str| format!("{{\"type\":\"{kind}\",\"timestamp\":\"{time}\"{fields}}}");
+    item(kind).migrated(line(&before), line(&after))
+}
+
+fn second_version(at: u8, id: &str, parent: Option<&str>) -> Item {
+    let time = format!("2026-01-01T00:00:{:02}.000Z", at % 20);
+    let item = Item::new("message", id, parent, &time, plain(String::new()));
+    let parent = parent.map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+    let (old, new) = old_message(at);
+    let line = |fields: &str| {
+        format!("{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"{time}\"{fields}}}")
+    };
+    item.migrated(line(&old), line(&new))
+}
+
+/// Where an entry's line is torn.
+fn half_of(line: &str) -> usize {
+    line.floor_char_boundary(line.len() / 2)
+}

@@ -1,0 +1,282 @@
+//! What a file has in it and what a manager holds, as plain lists.
+
+use super::item::Item;
+use super::place::{last_session, now};
+use leaflog::{SessionManager, SessionState};
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// A line of a file.
+#[derive(Clone, Debug)]
+pub enum Line {
+    Entry(Item),
+    Junk(String),
+}
+
+#[derive(Clone)]
+pub struct File {
+    /// Lines before the header.
+    pub before: Vec<String>,
+    pub header: Map<String, Value>,
+    pub lines: Vec<Line>,
+    /// 3, or an older version that its lines are spelled in.
+    pub format: u8,
+    /// Another number for each file that is put at the path.
+    pub inode: u64,
+    /// Another number after each change.
+    pub version: u64,
+    /// The entry of which a program has written a piece, at the end of the file.
+    pub half: Option<Item>,
+}
+
+impl File {
+    /// Its lines without the blank ones.
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = self.before.clone();
+        texts.push(serde_json::to_string(&self.header).unwrap());
+        texts.extend(self.lines.iter().map(|line| match line {
+            Line::Entry(item) if self.format < 3 => item.old_line(),
+            Line::Entry(item) => item.line(),
+            Line::Junk(text) => text.clone(),
+        }));
+        texts
+    }
+
+    /// The whole file, when no line is blank.
+    pub fn text(&self) -> String {
+        self.texts().iter().fold(String::new(), |text, line| text + line + "\n")
+    }
+
+    pub fn items(&self) -> impl Iterator<Item = &Item> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Entry(item) => Some(item),
+            Line::Junk(_) => None,
+        })
+    }
+}
+
+/// An entry in a manager.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub item: Item,
+    /// This manager appended it.
+    pub own: bool,
+    /// It is shown with what the line has not.
+    pub whole: bool,
+    pub saved: bool,
+    /// It was given another text, which its line has not.
+    pub changed: bool,
+    /// It could be written again when the file is cut in place.
+    pub recent: bool,
+}
+
+impl Seen {
+    /// As one sees it who reads the file.
+    pub fn of_file(item: &Item) -> Self {
+        Self { item: item.clone(), own: false, whole: false, saved: true, changed: false, recent: false }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Held {
+    Entry(Seen),
+    Junk(String),
+}
+
+#[derive(Clone, Default)]
+pub struct State {
+    pub path: Option<PathBuf>,
+    pub dir: PathBuf,
+    pub cwd: PathBuf,
+    pub before: Vec<String>,
+    pub header: Map<String, Value>,
+    pub pending_header: Map<String, Value>,
+    pub lines: Vec<Held>,
+    pub leaf: Option<String>,
+    pub started: bool,
+    /// The file it was read from is of an older version.
+    pub old: bool,
+    /// Something was appended since the last flush.
+    pub dirty: bool,
+    pub inode: u64,
+    pub version: u64,
+}
+
+pub struct Manager {
+    pub real: SessionManager,
+    pub state: State,
+    pub captured: Option<(SessionState, State)>,
+}
+
+pub fn header(fields: &[(&str, Option<String>)]) -> Map<String, Value> {
+    let mut header = Map::new();
+    for (key, value) in fields {
+        if let Some(value) = value {
+            let value = if *key == "version" { 3.into() } else { Value::from(value.clone()) };
+            header.insert((*key).to_owned(), value);
+        }
+    }
+    header
+}
+
+/// In the order of create, newSession, forkFrom and createBranchedSession.
+pub fn new_header(cwd: &Path, parent: Option<String>, title: [Option<String>; 2]) -> Map<String, Value> {
+    let [title, source] = title;
+    header(&[
+        ("type", Some("session".into())),
+        ("version", Some("3".into())),
+        ("id", Some(last_session())),
+        ("timestamp", Some(now())),
+        ("cwd", Some(cwd.to_str().unwrap().into())),
+        ("parentSession", parent),
+        ("title", title),
+        ("titleSource", source),
+    ])
+}
+
+/// The header as the current version writes it (R10).
+pub fn migrated(mut header: Map<String, Value>) -> Map<String, Value> {
+    header.insert("version".into(), 3.into());
+    header
+}
+
+/// A title slot: 256 bytes with its newline (R48).
+pub fn slot_line(title: &str, source: Option<&str>, time: &str) -> String {
+    let source = source.map_or_else(String::new, |source| format!(",\"source\":\"{source}\""));
+    let title = serde_json::to_string(title).unwrap();
+    let bare =
+        format!("{{\"type\":\"title\",\"v\":1,\"title\":{title}{source},\"updatedAt\":\"{time}\",\"pad\":\"\"}}");
+    format!("{}{}\"}}", &bare[..bare.len() - 2], " ".repeat(255 - bare.len()))
+}
+
+fn is_slot(text: &str) -> bool {
+    text.len() == 255 && text.starts_with("{\"type\":\"title\",\"v\":1,")
+}
+
+impl State {
+    /// Nothing yet.
+    pub fn blank(dir: PathBuf, cwd: PathBuf) -> Self {
+        Self { dir, cwd, ..Self::default() }
+    }
+
+    /// All lines that are entries.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Seen> {
+        self.lines.iter().filter_map(|line| match line {
+            Held::Entry(seen) => Some(seen),
+            Held::Junk(_) => None,
+        })
+    }
+
+    pub fn entries_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Seen> {
+        self.lines.iter_mut().filter_map(|line| match line {
+            Held::Entry(seen) => Some(seen),
+            Held::Junk(_) => None,
+        })
+    }
+
+    /// One for each id: its last line, at the place of its first (R49).
+    pub fn nodes(&self) -> Vec<&Seen> {
+        let mut known = HashSet::new();
+        let ids = self.entries().map(|seen| &seen.item.id).filter(|id| known.insert(*id));
+        ids.map(|id| self.find(id).unwrap()).collect()
+    }
+
+    /// The last line of the id counts (R49).
+    pub fn find(&self, id: &str) -> Option<&Seen> {
+        self.entries().rev().find(|seen| seen.item.id == id)
+    }
+
+    /// Root first (R24).
+    pub fn path_to(&self, id: &str) -> Vec<&Seen> {
+        let mut path = Vec::new();
+        let mut visited = HashSet::new();
+        let mut at = self.find(id);
+        while let Some(seen) = at.filter(|seen| visited.insert(&seen.item.id)) {
+            path.push(seen);
+            at = seen.item.parent.as_deref().and_then(|id| self.find(id));
+        }
+        path.reverse();
+        path
+    }
+
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.header.get(key).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// What a label entry says of which entry; lines that another of their id follows say nothing.
+    pub fn labels(&self) -> Vec<(String, String)> {
+        let mut labels: Vec<(String, String)> = Vec::new();
+        let counts = |seen: &&Seen| std::ptr::eq(self.find(&seen.item.id).unwrap(), *seen);
+        for seen in self.entries().filter(|seen| seen.item.kind == "label").filter(counts) {
+            let value: Value = serde_json::from_str(&seen.item.line()).unwrap();
+            let target = value["targetId"].as_str().unwrap();
+            let place = labels.iter().position(|(known, _)| known == target);
+            match (value.get("label").and_then(Value::as_str).filter(|label| !label.is_empty()), place) {
+                (Some(label), Some(at)) => labels[at].1 = label.to_owned(),
+                (Some(label), None) => labels.push((target.to_owned(), label.to_owned())),
+                (None, Some(at)) => drop(labels.remove(at)),
+                (None, None) => {}
+            }
+        }
+        labels
+    }
+
+    pub fn pick(&self, pick: u8) -> Option<String> {
+        let nodes = self.nodes();
+        (!nodes.is_empty()).then(|| nodes[usize::from(pick) % nodes.len()].item.id.clone())
+    }
+
+    pub fn set_header(&mut self, key: &str, value: &str) {
+        self.header.insert(key.to_owned(), value.into());
+        self.pending_header.insert(key.to_owned(), value.into());
+    }
+
+    /// The text of the first title slot there is.
+    fn slot(&self) -> Option<&String> {
+        let junk = self.lines.iter().filter_map(|line| match line {
+            Held::Junk(text) => Some(text),
+            Held::Entry(_) => None,
+        });
+        self.before.iter().chain(junk).find(|text| is_slot(text))
+    }
+
+    /// Title and source: of the slot when there is one, else of the header (R48).
+    pub fn title(&self) -> [Option<String>; 2] {
+        let new = |key| self.pending_header.get(key).and_then(Value::as_str).map(str::to_owned);
+        let Some(slot) = self.slot() else {
+            // An empty title is none (R48).
+            return [self.text("title").filter(|title| !title.is_empty()), self.text("titleSource")];
+        };
+        if new("title").is_some() {
+            return [new("title"), new("titleSource")];
+        }
+        let slot: Value = serde_json::from_str(slot).unwrap();
+        let text = |key: &str| slot.get(key).and_then(Value::as_str).map(str::to_owned);
+        match text("title").filter(|title| !title.is_empty()) {
+            Some(title) => [Some(title), text("source")],
+            None => [None, None],
+        }
+    }
+
+    /// A title that was given here goes into the slot too (R48).
+    pub fn fill_slot(&mut self) {
+        let [title, source] = self.title();
+        let Some(title) = title.filter(|_| self.pending_header.contains_key("title")) else { return };
+        let junk = self.lines.iter_mut().filter_map(|line| match line {
+            Held::Junk(text) => Some(text),
+            Held::Entry(_) => None,
+        });
+        if let Some(slot) = self.before.iter_mut().chain(junk).find(|text| is_slot(text)) {
+            *slot = slot_line(&title, source.as_deref(), &now());
+        }
+    }
+
+    pub fn is_up_to_date(&self, file: &File) -> bool {
+        (self.inode, self.version) == (file.inode, file.version) && !self.has_unsaved()
+    }
+
+    pub fn has_unsaved(&self) -> bool {
+        self.entries().any(|seen| !seen.saved)
+    }
+}
