@@ -12,6 +12,10 @@
 //! - @K: the id of the entry at position K of the session, counted from 0 and beginning anew after the last.
 //! - PATH: a TEXT, or `=K`: the Kth of the session files there have been, in the same way.
 //!
+//! `continue` is for the project of this terminal's last session only: which of two files was written last is a matter of
+//! the machine's clock. `change` makes the entry at @K have another message and writes the file anew, when `message` made
+//! that entry.
+//!
 //! The log has a line for each operation: its number, what it gave or the code of its error, and the leaf. So ids and
 //! errors are compared too.
 #![allow(clippy::unwrap_used, reason = "a script that is wrong ends the program")]
