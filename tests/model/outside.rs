@@ -244,7 +244,8 @@ impl World {
                 let line = bytes.iter().filter(|byte| **byte == b'\n').count() + newline.len() + 1;
                 let id = file.header["id"].as_str().unwrap();
                 let parent = file.items().last().map(|item| item.id.clone());
-                let item = first_version(number as u8, id, line, parent, &[]);
+                // A message, not a compaction.
+                let item = first_version((number % 50) as u8 * 5, id, line, parent, &[]);
                 self.place.append(path, format!("{newline}{}\n", item.old_line()).as_bytes());
                 file.lines.push(Line::Entry(item));
             }
