@@ -278,7 +278,8 @@ fn size_at<T: Plain>(from: *const T, what: &str) -> Result<usize, Failure> {
     // SAFETY: not NULL and aligned; the contract says that a struct of this type begins there, and
     // its first field is a `usize`.
     let size = unsafe { from.cast::<usize>().read() };
-    if size < size_of::<usize>() || size > MOST {
+    // A size of no version would end inside of a pointer, which would be followed.
+    if size < size_of::<usize>() || size > MOST || !size.is_multiple_of(align_of::<T>()) {
         return Err(Failure::argument(format!("{what}: struct_size is {size}, not the size of the struct")));
     }
     Ok(size)
