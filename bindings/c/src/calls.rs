@@ -4,28 +4,34 @@
 //! which is that of the function itself, and by the name that the header gives it.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-mod draw;
+mod arguments;
+mod call;
 mod functions;
 mod structs;
+mod texts;
 mod world;
 
 use crate::{abi, append, artifacts, blobs, callbacks, context, entries, error, finding, folders, history, life};
 use crate::{options, read, status, storage, table, version};
-use draw::{Call, Function};
+use arguments::Function;
+use call::Call;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 use world::World;
 
+/// Draws the arguments of a function, calls it, and looks at what came of it.
+type Caller = Box<dyn Fn(Call) + Send + Sync>;
+
 /// A function of the header.
 struct Known {
     name: &'static str,
-    call: Box<dyn Fn(Call) + Send + Sync>,
+    call: Caller,
     /// The names of its parameters.
     parameters: Vec<String>,
 }
 
-fn boxed(function: impl Function + Send + Sync + 'static) -> Box<dyn Fn(Call) + Send + Sync> {
+fn boxed(function: impl Function + Send + Sync + 'static) -> Caller {
     Box::new(move |call| function.call(call))
 }
 
@@ -37,7 +43,7 @@ macro_rules! functions {
 
 static FUNCTIONS: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let mut declared = declared(include_str!("../../../include/leaflog.h"));
-    let functions: Vec<(&'static str, Box<dyn Fn(Call) + Send + Sync>)> = functions![
+    let functions: Vec<(&'static str, Caller)> = functions![
         abi::leaflog_string_free(_),
         append::leaflog_session_append_message(_, _, _, _),
         append::leaflog_session_append_entry(_, _, _, _),

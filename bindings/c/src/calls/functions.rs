@@ -10,6 +10,7 @@ use crate::table::Opaque as _;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What functions without a storage are handed.
@@ -30,7 +31,7 @@ pub(super) struct Store {
 impl Store {
     /// A table, which lives as long as the world.
     pub(super) fn functions(world: &World) -> leaflog_storage_functions {
-        let store = Box::new(Self {
+        let store = Rc::new(Self {
             world,
             files: RefCell::default(),
             writers: RefCell::default(),

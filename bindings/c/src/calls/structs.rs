@@ -1,6 +1,6 @@
 //! The structs of the interface: what is filled in, what is read.
 
-use super::draw::Call;
+use super::call::Call;
 use super::functions::{self, Store};
 use crate::abi::leaflog_str;
 use crate::append::{leaflog_compaction, leaflog_custom_message, leaflog_session_init};

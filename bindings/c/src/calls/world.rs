@@ -1,7 +1,7 @@
 //! What a sequence of calls has to do with: bytes that make the choices, the handles and texts that were handed
 //! out, files, and what was found to be wrong.
 
-use super::draw::{Given as _, Place};
+use super::arguments::{Given as _, Place};
 use super::functions::Store;
 use crate::abi::{leaflog_id, leaflog_str, leaflog_string};
 use crate::append::leaflog_session_append_message;
@@ -13,6 +13,7 @@ use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::thread::ThreadId;
 use std::{fs, ptr};
 
@@ -90,7 +91,7 @@ pub(super) struct World {
     freed_texts: RefCell<Vec<leaflog_string>>,
     /// Ids of entries, and references to blobs.
     pub(super) ids: RefCell<Vec<String>>,
-    pub(super) stores: RefCell<Vec<Box<Store>>>,
+    pub(super) stores: RefCell<Vec<Rc<Store>>>,
     wrong: RefCell<Vec<String>>,
     pub(super) home: PathBuf,
     pub(super) show: bool,
