@@ -1,7 +1,7 @@
 //! Reading what C hands in, writing what it asks for.
 //!
 //! The functions here are safe to call under the contract of docs/c-api.md, which no Rust code
-//! can break: this crate is a C library and no Rust program links it. A pointer that C hands in is
+//! can break: this crate is a C library and no Rust program links it but its own fuzz target. A pointer that C hands in is
 //! NULL, or valid for what its type and the length beside it say, until the call returns.
 
 use crate::error::Failure;

@@ -302,6 +302,7 @@ pub fn any_calls(data: &[u8]) {
 mod tests {
     use super::any_calls;
     use proptest::prelude::*;
+    use std::path::Path;
     use std::process::Command;
 
     const NAME: &str = "calls::tests::any_calls_in_any_order";
@@ -312,9 +313,8 @@ mod tests {
         if std::env::var_os("LEAFLOG_CALLS").is_some() {
             return calls();
         }
-        let dir =
-            tempfile::tempdir_in(["/dev/shm", "/tmp"].iter().find(|dir| std::path::Path::new(dir).exists()).unwrap());
-        let dir = dir.unwrap();
+        let shm = Path::new("/dev/shm");
+        let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
         let home = dir.path().canonicalize().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args([NAME, "--exact", "--nocapture", "--test-threads=1"]).env_clear().current_dir(&home);
@@ -327,7 +327,11 @@ mod tests {
     }
 
     fn calls() {
-        let cases = if std::env::var_os("LEAFLOG_LONG").is_some() { 20_000 } else { 1500 };
+        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/capi");
+        for seed in seeds.read_dir().unwrap() {
+            any_calls(&std::fs::read(seed.unwrap().path()).unwrap());
+        }
+        let cases = if std::env::var_os("LEAFLOG_LONG").is_some() { 20_000 } else { 600 };
         let config =
             ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 500, ..ProptestConfig::default() };
         proptest!(config, |(data in prop::collection::vec(any::<u8>(), 0..600))| any_calls(&data));
