@@ -299,6 +299,12 @@ static void texts_and_lengths(void) {
     leaflog_storage_free(storage);
 }
 
+static void never_called(void *data, leaflog_str message) {
+    (void)data;
+    (void)message;
+    CHECK(0);
+}
+
 static void option_structs(void) {
     leaflog_session *session = NULL;
     const int32_t argument = LEAFLOG_STATUS_INVALID_ARGUMENT;
@@ -313,6 +319,12 @@ static void option_structs(void) {
     FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
     larger.options.struct_size = (size_t)-1;
     FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
+    /* A size that ends inside of a field, as that of no version does: half of a function would be called. */
+    larger.options.struct_size = offsetof(leaflog_options, log) + 4;
+    larger.options.log = never_called;
+    FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
+    larger.options.log = NULL;
+    leaflog_string text = {NULL, 0};
     /* A program of a later version: what it does not use does not matter, what it uses does. */
     larger.options.struct_size = sizeof larger;
     OK(leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
@@ -331,6 +343,8 @@ static void option_structs(void) {
     larger.options.durability = LEAFLOG_DURABILITY_FLUSH;
     larger.options.migration_rewrite = -1;
     FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
+    /* Where it makes no difference too. */
+    FAILS(argument, leaflog_terminal_id(&larger.options, &text, &error));
     larger.options.migration_rewrite = LEAFLOG_MIGRATION_IMMEDIATE;
     larger.options.session_dir = part(NULL, 3);
     FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
@@ -357,7 +371,9 @@ static void option_structs(void) {
     leaflog_usage usage;
     memset(&usage, 0xee, sizeof usage);
     FAILS(argument, leaflog_session_usage(session, &usage, &error));
-    CHECK(((unsigned char *)&usage)[sizeof usage - 1] == 0xee);
+    usage.struct_size = sizeof usage - 4;
+    FAILS(argument, leaflog_session_usage(session, &usage, &error));
+    CHECK(((unsigned char *)&usage)[sizeof usage - 1] == 0xee && ((unsigned char *)&usage)[sizeof(size_t)] == 0xee);
     CHECK(count_of(session) == 0);
     leaflog_session_free(session);
 }

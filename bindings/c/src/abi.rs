@@ -1,7 +1,7 @@
 //! Reading what C hands in, writing what it asks for.
 //!
 //! The functions here are safe to call under the contract of docs/c-api.md, which no Rust code
-//! can break: this crate is a C library and no Rust program links it. A pointer that C hands in is
+//! can break: this crate is a C library and no Rust program links it but its own fuzz target. A pointer that C hands in is
 //! NULL, or valid for what its type and the length beside it say, until the call returns.
 
 use crate::error::Failure;
@@ -278,7 +278,8 @@ fn size_at<T: Plain>(from: *const T, what: &str) -> Result<usize, Failure> {
     // SAFETY: not NULL and aligned; the contract says that a struct of this type begins there, and
     // its first field is a `usize`.
     let size = unsafe { from.cast::<usize>().read() };
-    if size < size_of::<usize>() || size > MOST {
+    // A size of no version would end inside of a pointer, which would be followed.
+    if size < size_of::<usize>() || size > MOST || !size.is_multiple_of(align_of::<T>()) {
         return Err(Failure::argument(format!("{what}: struct_size is {size}, not the size of the struct")));
     }
     Ok(size)

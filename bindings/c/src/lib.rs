@@ -19,6 +19,8 @@ mod append;
 mod artifacts;
 mod blobs;
 mod callbacks;
+#[cfg(any(test, fuzzing))]
+pub mod calls;
 mod context;
 mod entries;
 mod error;

@@ -205,6 +205,8 @@ pub extern "C" fn leaflog_terminal_id(
 ) -> leaflog_status {
     guard(error, || {
         let out = Out::new(out, "out")?;
+        // What is wrong in the other fields is not passed over.
+        manager_options(options)?;
         let environment = match read_optional(options, "options")? {
             None => Environment::process(),
             Some(options) => environment(&options)?,
