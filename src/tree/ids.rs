@@ -14,7 +14,7 @@ pub(super) struct IdMap {
 }
 
 /// Entries a table has on average when another comes to the tables.
-const A_TABLE: usize = 512;
+const A_TABLE: usize = 128;
 
 impl IdMap {
     /// An empty map, with room for as many entries as will come.

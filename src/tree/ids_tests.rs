@@ -40,7 +40,8 @@ fn ids_of_one_hash_are_kept_apart() {
     }
 }
 
-// However many entries there are, an append has to do with those of one table, and of the two it is divided into.
+// However many entries there are, an append has to do with those of one table, and of the two another is divided into. In the
+// worst case each of them has more than twice the average, and is made anew for one more.
 #[test]
 fn no_entry_waits_for_all_others() {
     let mut map = IdMap::with_capacity(0);
@@ -59,5 +60,5 @@ fn no_entry_waits_for_all_others() {
         );
         most = most.max(asked.get());
     }
-    assert!(most <= 4 * A_TABLE, "{most} entries were moved for one");
+    assert!(most <= 8 * A_TABLE, "{most} entries were moved for one");
 }

@@ -2,6 +2,7 @@
 //! file here.
 
 use super::SessionView;
+use super::recent::Recent;
 use super::texts::drop_provider_payload;
 use crate::entry::{CURRENT_SESSION_VERSION, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
@@ -12,7 +13,7 @@ use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Texts of entries that are not in the file: not yet written, or written in another form.
@@ -26,47 +27,6 @@ pub(crate) struct Memory {
     recent: Recent,
     /// Empty; the next text is built in it.
     buffer: Vec<u8>,
-}
-
-/// The last texts that were written, each with its entry.
-#[derive(Clone, Debug, Default)]
-struct Recent {
-    texts: VecDeque<(u32, Vec<u8>)>,
-    /// Of the buffers they are in.
-    bytes: usize,
-}
-
-/// How much of what was written lately is kept: a few large entries, for it is the only copy of them
-/// when the file is cut in place, and so many small ones as fit the second-level cache, for the
-/// buffer of the oldest is used again.
-const RECENT_BYTES: usize = 4 << 20;
-const RECENT_TEXTS: usize = 256;
-/// A larger buffer is given back.
-const LARGEST_BUFFER: usize = 64 << 10;
-
-impl Recent {
-    /// Gives an empty buffer, one of those that are kept no longer.
-    fn push(&mut self, index: u32, text: Vec<u8>) -> Vec<u8> {
-        let mut buffer = Vec::new();
-        self.bytes += text.capacity();
-        self.texts.push_back((index, text));
-        while (self.bytes > RECENT_BYTES || self.texts.len() > RECENT_TEXTS)
-            && let Some((_, text)) = self.texts.pop_front()
-        {
-            self.bytes -= text.capacity();
-            buffer = text;
-        }
-        if buffer.capacity() > LARGEST_BUFFER {
-            return Vec::new();
-        }
-        buffer.clear();
-        buffer
-    }
-
-    /// The last text of an entry.
-    fn get(&self, index: u32) -> Option<Vec<u8>> {
-        self.texts.iter().rev().find(|(known, _)| *known == index).map(|(_, text)| text.clone())
-    }
 }
 
 /// What is known of an entry before its text is made.
