@@ -26,7 +26,7 @@ test: export PROPTEST_RNG_SEED ?= 20260216
 test: lint test-c
 	$(CARGO) test --locked --all-features
 	$(CARGO) test --locked --no-default-features --lib --quiet -- --skip model
-	$(CARGO) bench --locked --bench core --bench write --bench discovery -- --test
+	$(CARGO) bench --locked --bench core --bench write --bench discovery --bench long -- --test
 	$(CARGO) build --release --locked --bin leaflog
 	sh tests/external/run.sh "$(TARGET_DIR)/release/leaflog" $(EXAMPLE)
 	$(MAKE) npm
@@ -55,7 +55,7 @@ doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --document-private-items
 
 bench:
-	$(CARGO) bench --locked --bench core --bench write --bench discovery
+	$(CARGO) bench --locked --bench core --bench write --bench discovery --bench long
 
 # The C interface.
 PREFIX ?= /usr/local

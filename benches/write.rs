@@ -1,7 +1,9 @@
 //! Benchmarks of writing, each beside its baseline in the same run. `docs/performance.md` says what each one means.
 //!
-//! `cargo bench --bench write` measures, `-- --test` runs everything once on small files.
+//! `cargo bench --bench write` measures, `-- --appends` only appends, `-- --test` runs everything once on small files.
 
+#[path = "support/append.rs"]
+mod append;
 #[path = "support/files.rs"]
 mod files;
 #[path = "support/interleave.rs"]
@@ -9,10 +11,11 @@ mod interleave;
 #[path = "support/sessions.rs"]
 mod sessions;
 
+use append::{append_only, manager, message};
 use files::{Files, Sizes};
 use interleave::{Timed, heading, interleave, row};
-use leaflog::{ManagerOptions, SessionManager, TitleSource};
-use std::fs::{self, File, OpenOptions};
+use leaflog::{ManagerOptions, TitleSource};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,46 +62,18 @@ fn main() -> io::Result<()> {
     let dir = tempfile::tempdir_in(files.dir()?)?;
     heading();
     appends(&files, dir.path(), plan)?;
+    if given("--appends") {
+        return Ok(());
+    }
     renames(&files, dir.path(), plan)?;
     bursts(dir.path(), plan)
-}
-
-/// A message of an assistant that makes a line of [`LINE`] bytes: prose with line ends, quotes and some characters
-/// that are not ASCII.
-fn message() -> String {
-    let head = r#"{"role":"assistant","content":[{"type":"text","text":""#;
-    let tail = concat!(
-        r#""}],"api":"messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":812,"output":345,"#,
-        r#""cacheRead":10240,"cacheWrite":512,"totalTokens":11909,"cost":{"input":0.004,"output":0.008,"total":0.021}},"#,
-        r#""stopReason":"stop","timestamp":1771237230000}"#
-    );
-    // What stands before the message in a line, and the end of the line.
-    let around =
-        r#"{"type":"message","id":"00000000","parentId":"00000000","timestamp":"2026-02-16T10:20:30.000Z","message":"#
-            .len()
-            + 2;
-    let prose = r#"The reader keeps its place — when the file grew, \"only\" the new lines are read.\n- the index follows\n- the leaf stays\n\n"#;
-    let room = LINE - around - head.len() - tail.len();
-    let mut text = prose.repeat(room / prose.len());
-    text.push_str(&"x".repeat(room - text.len()));
-    [head, &text, tail].concat()
-}
-
-fn manager(path: &Path) -> io::Result<SessionManager> {
-    // Blobs and whatever else belongs to an agent stay beside the file.
-    let dir = path.parent().unwrap_or(Path::new("."));
-    ManagerOptions::new().agent_dir(dir).open(path).map_err(io::Error::other)
-}
-
-fn append_only(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
 }
 
 /// Appending a message to a session in a file, beside a bare `write` of as many bytes and beside the system calls
 /// that an append is made of.
 fn appends(files: &Files, dir: &Path, plan: Plan) -> io::Result<()> {
     let line = vec![b'x'; LINE];
-    let message = message();
+    let message = message("assistant", LINE);
     for (name, entries) in [("10 entries", 10), ("a million entries", plan.sizes.long_chain())] {
         let path = dir.join(format!("append-{entries}.jsonl"));
         fs::copy(files.chain(entries)?, &path)?;
@@ -201,7 +176,7 @@ fn sync(path: &Path) {
 /// A burst of messages before the session starts, and the start, beside writing the same bytes at once, and a burst
 /// ten times as long.
 fn bursts(dir: &Path, plan: Plan) -> io::Result<()> {
-    let message = message();
+    let message = message("assistant", LINE);
     let user = message.replace(r#""role":"assistant""#, r#""role":"user""#);
     let burst = |name: &str, count: usize| -> PathBuf {
         let dir = dir.join(name);

@@ -1,8 +1,10 @@
 //! Bytes as text.
 
+/// The lowercase hex digits.
+pub(crate) const HEX: &[u8; 16] = b"0123456789abcdef";
+
 /// Two lowercase hex digits for each byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(HEX[usize::from(digit)])).collect()
 }
 

@@ -35,7 +35,12 @@ pub fn growth_of_opening(path: &Path) -> io::Result<Option<u64>> {
 
 /// `VmHWM` of this process, in kilobytes.
 pub fn peak() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+    peak_of("self")
+}
+
+/// The same of the process `id`, as long as it runs.
+pub fn peak_of(id: &str) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -1,6 +1,6 @@
 //! Building the line of a new entry or header.
 
-use crate::json::{push_string, push_wtf8};
+use crate::json::push_string;
 
 /// One JSON object, member by member, in the order they are added.
 pub(crate) struct LineBuilder {
@@ -19,69 +19,74 @@ impl LineBuilder {
         Self { text }
     }
 
-    fn key(&mut self, key: &str) {
-        self.text.push(b',');
-        push_string(&mut self.text, key);
-        self.text.push(b':');
-    }
-
-    pub(crate) fn text(mut self, key: &str, value: &str) -> Self {
-        self.key(key);
-        push_string(&mut self.text, value);
+    /// A member whose value `write` appends. The keys of this library need no escapes.
+    pub(crate) fn value(mut self, key: &'static str, write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        self.text.extend_from_slice(b",\"");
+        self.text.extend_from_slice(key.as_bytes());
+        self.text.extend_from_slice(b"\":");
+        write(&mut self.text);
         self
     }
 
+    /// A text in which nothing needs an escape, which `write` appends.
+    pub(crate) fn plain(self, key: &'static str, write: impl FnOnce(&mut Vec<u8>)) -> Self {
+        self.value(key, |text| {
+            text.push(b'"');
+            write(text);
+            text.push(b'"');
+        })
+    }
+
+    pub(crate) fn text(self, key: &'static str, value: &str) -> Self {
+        self.value(key, |text| push_string(text, value))
+    }
+
     /// A value that is JSON already.
-    pub(crate) fn json(mut self, key: &str, value: &[u8]) -> Self {
-        self.key(key);
+    pub(crate) fn json(self, key: &'static str, value: &[u8]) -> Self {
+        self.value(key, |text| text.extend_from_slice(value))
+    }
+
+    /// The same under any key.
+    pub(crate) fn member(mut self, key: &str, value: &[u8]) -> Self {
+        self.text.push(b',');
+        push_string(&mut self.text, key);
+        self.text.push(b':');
         self.text.extend_from_slice(value);
         self
     }
 
-    /// An id in WTF-8, which spells a lone surrogate as it was.
-    pub(crate) fn id_or_null(mut self, key: &str, id: Option<&[u8]>) -> Self {
-        match id {
-            Some(id) => {
-                self.key(key);
-                push_wtf8(&mut self.text, id);
-                self
-            }
-            None => self.json(key, b"null"),
-        }
-    }
-
-    pub(crate) fn text_or_null(self, key: &str, value: Option<&str>) -> Self {
+    pub(crate) fn text_or_null(self, key: &'static str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(key, value),
             None => self.json(key, b"null"),
         }
     }
 
-    pub(crate) fn optional_text(self, key: &str, value: Option<&str>) -> Self {
+    pub(crate) fn optional_text(self, key: &'static str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.text(key, value),
             None => self,
         }
     }
 
-    pub(crate) fn optional_json(self, key: &str, value: Option<&[u8]>) -> Self {
+    pub(crate) fn optional_json(self, key: &'static str, value: Option<&[u8]>) -> Self {
         match value {
             Some(value) => self.json(key, value),
             None => self,
         }
     }
 
-    pub(crate) fn texts(mut self, key: &str, values: &[impl AsRef<str>]) -> Self {
-        self.key(key);
-        self.text.push(b'[');
-        for (at, value) in values.iter().enumerate() {
-            if at > 0 {
-                self.text.push(b',');
+    pub(crate) fn texts(self, key: &'static str, values: &[impl AsRef<str>]) -> Self {
+        self.value(key, |text| {
+            text.push(b'[');
+            for (at, value) in values.iter().enumerate() {
+                if at > 0 {
+                    text.push(b',');
+                }
+                push_string(text, value.as_ref());
             }
-            push_string(&mut self.text, value.as_ref());
-        }
-        self.text.push(b']');
-        self
+            text.push(b']');
+        })
     }
 
     pub(crate) fn finish(mut self) -> Vec<u8> {

@@ -14,32 +14,37 @@ pub(crate) fn is_usual(text: &[u8]) -> bool {
     usual(text).is_some()
 }
 
+/// The moments of the years 0 to 9999: their text is in the usual form.
+pub(crate) const USUAL: std::ops::Range<i64> = -62_167_219_200_000..253_402_300_800_000;
+
 /// The text of a moment, in milliseconds since 1970, as agents write it: ISO 8601, UTC.
 #[must_use]
 pub fn format(ms: i64) -> String {
-    let days = ms.div_euclid(86_400_000);
-    let (year, month, day) = civil(days);
-    if !(0..=9999).contains(&year) {
-        return Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |moment| format!("{moment:.3}"));
-    }
-    let of_day = ms.rem_euclid(86_400_000);
-    let mut text = *b"0000-00-00T00:00:00.000Z";
-    let fields = [
-        (0, 4, year),
-        (5, 2, month),
-        (8, 2, day),
-        (11, 2, of_day / 3_600_000),
-        (14, 2, of_day / 60_000 % 60),
-        (17, 2, of_day / 1000 % 60),
-        (20, 3, of_day % 1000),
-    ];
-    for (at, digits, mut number) in fields {
-        for place in text[at..at + digits].iter_mut().rev() {
-            *place += (number % 10) as u8;
-            number /= 10;
-        }
-    }
+    let mut text = Vec::with_capacity(24);
+    push(&mut text, ms);
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Appends the text of a moment.
+pub(crate) fn push(text: &mut Vec<u8>, ms: i64) {
+    if !USUAL.contains(&ms) {
+        let other = Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |moment| format!("{moment:.3}"));
+        text.extend_from_slice(other.as_bytes());
+        return;
+    }
+    let (year, month, day) = civil(ms.div_euclid(86_400_000));
+    // None is negative or large; dividing these is cheaper.
+    let (year, month, day, of_day) = (year as u32, month as u32, day as u32, ms.rem_euclid(86_400_000) as u32);
+    let digit = |number: u32| b'0' + (number % 10) as u8;
+    let two = |number: u32| [digit(number / 10), digit(number)];
+    let ([a, b], [c, d]) = (two(year / 100), two(year));
+    let ([e, f], [g, h]) = (two(month), two(day));
+    let ([i, j], [k, l]) = (two(of_day / 3_600_000), two(of_day / 60_000 % 60));
+    let ([m, n], [o, p]) = (two(of_day / 1000 % 60), two(of_day % 1000 / 10));
+    let q = digit(of_day);
+    text.extend_from_slice(&[
+        a, b, c, d, b'-', e, f, b'-', g, h, b'T', i, j, b':', k, l, b':', m, n, b'.', o, p, q, b'Z',
+    ]);
 }
 
 /// A timestamp as it stands in the name of a file.
@@ -123,6 +128,9 @@ mod tests {
         assert_eq!(super::format(1_771_237_230_000), "2026-02-16T10:20:30.000Z");
         assert_eq!(super::format(1_709_251_199_999), "2024-02-29T23:59:59.999Z");
         assert_eq!(super::format(-1), "1969-12-31T23:59:59.999Z");
+        // The first and the last moment in this form.
+        assert_eq!(super::format(super::USUAL.start), "0000-01-01T00:00:00.000Z");
+        assert_eq!(super::format(super::USUAL.end - 1), "9999-12-31T23:59:59.999Z");
         // Every day of 800 years, there and back, and as another library has it.
         for day in -146_097..146_097i64 {
             let ms = day * 86_400_000 + 45_296_789;

@@ -1,5 +1,6 @@
 //! Decoding and writing JSON strings.
 
+use crate::hex::HEX;
 use std::borrow::Cow;
 
 /// The characters of a valid JSON string, given its bytes between the quotes. Bytes that are not
@@ -126,7 +127,6 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
 /// Appends WTF-8 as a JSON string, spelled as `JSON.stringify` spells it: lone surrogates as
 /// escapes.
 pub(crate) fn push_wtf8(out: &mut Vec<u8>, bytes: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
     // Without a way out of the loop, so that it takes many bytes at a time.
     let plain = |plain: bool, &byte: &u8| plain & (byte >= 0x20) & (byte != b'"') & (byte != b'\\') & (byte != 0xed);

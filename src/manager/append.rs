@@ -61,11 +61,19 @@ pub struct SessionInit<'a> {
 }
 
 /// Id, parent and timestamp of an entry to be.
-type Base = NewEntry;
+struct Base<'a> {
+    new: &'a NewEntry,
+    view: &'a SessionView,
+}
 
-impl Base {
+impl Base<'_> {
     fn put(&self, line: LineBuilder) -> LineBuilder {
-        line.text("id", &self.id).id_or_null("parentId", self.parent.as_deref()).text("timestamp", &self.timestamp)
+        line.plain("id", |text| text.extend_from_slice(self.new.id.as_bytes()))
+            .value("parentId", |text| match self.new.leaf {
+                Some(leaf) => self.view.tree().push_id(text, leaf),
+                None => text.extend_from_slice(b"null"),
+            })
+            .plain("timestamp", |text| time::push(text, self.new.now_ms))
     }
 
     /// The usual order: type, id, parentId, timestamp, then the fields.
@@ -82,9 +90,10 @@ impl SessionManager {
     /// writing.
     pub fn append_message(&mut self, message: &str) -> Result<String> {
         let (text, message) = self.read_message(message)?;
-        self.append_with(|view, base| {
+        self.append_with(|view, new| {
             let line = LineBuilder::within(view.line_buffer(), "message");
-            view.push_message(base.put(line).json("message", &text).finish(), base, &message)
+            let line = Base { new, view }.put(line).json("message", &text).finish();
+            view.push_message(line, new, &message)
         })
     }
 
@@ -277,28 +286,25 @@ impl SessionManager {
         self.append(|base| {
             json.members()
                 .filter(|(key, _)| !matches!(&**key, "type" | "id" | "parentId" | "timestamp"))
-                .fold(base.line(&type_name), |line, (key, value)| line.json(&key, value.bytes()))
+                .fold(base.line(&type_name), |line, (key, value)| line.member(&key, value.bytes()))
         })
     }
 
-    fn append(&mut self, build: impl FnOnce(&Base) -> LineBuilder) -> Result<String> {
-        self.append_with(|view, base| view.push(build(base).finish()))
+    fn append(&mut self, build: impl FnOnce(&Base<'_>) -> LineBuilder) -> Result<String> {
+        self.append_with(|view, new| {
+            let line = build(&Base { new, view }).finish();
+            view.push(line)
+        })
     }
 
-    fn append_with(&mut self, push: impl FnOnce(&mut SessionView, &Base) -> Result<u32>) -> Result<String> {
+    fn append_with(&mut self, push: impl FnOnce(&mut SessionView, &NewEntry) -> Result<u32>) -> Result<String> {
         let now = self.options.generator.now_ms();
         let begun = self.begin_append(now);
-        let leaf = self.view.tree().leaf();
-        let base = Base {
-            id: self.new_entry_id(),
-            leaf,
-            parent: leaf.and_then(|leaf| self.view.tree().id_bytes(leaf)).map(Cow::into_owned),
-            timestamp: time::format(now),
-        };
-        let index = push(&mut self.view, &base)?;
+        let new = NewEntry { id: self.new_entry_id(), leaf: self.view.tree().leaf(), now_ms: now };
+        let index = push(&mut self.view, &new)?;
         self.view.set_leaf(Some(index));
         self.appended(index, begun, now)?;
-        Ok(base.id)
+        Ok(new.id)
     }
 
     /// Eight hex digits that no entry has; after a hundred tries a session id (R4).

@@ -3,6 +3,7 @@
 use super::{Backend, HeaderExtras, SessionManager, new_header, view_of};
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, time};
 use crate::error::{Error, ErrorCode, Result};
+use crate::json::push_wtf8;
 use crate::persist::{CopyLine, copy_text};
 use crate::view::{SessionView, ViewOptions};
 use std::borrow::Cow;
@@ -110,7 +111,10 @@ impl SessionManager {
             };
             let line = LineBuilder::new("label")
                 .text("id", &id)
-                .id_or_null("parentId", parent.as_deref())
+                .value("parentId", |text| match &parent {
+                    Some(parent) => push_wtf8(text, parent),
+                    None => text.extend_from_slice(b"null"),
+                })
                 .text("timestamp", &time::format(self.options.generator.now_ms()))
                 .text("targetId", &target)
                 .text("label", &label);

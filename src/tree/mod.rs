@@ -6,20 +6,22 @@
 mod ancestry;
 mod children;
 mod cycles;
+mod ids;
 mod labels;
 mod slot;
 mod walk;
 
 pub(crate) use ancestry::Ancestry;
 use children::Children;
+use ids::IdMap;
 use labels::Labels;
+use slot::hex_digits;
 pub(crate) use slot::{Id, Names, Parent, Slot, hex_id, hex_text};
 
 use crate::entry::Usage;
-use crate::json::wtf8_to_str;
+use crate::json::{push_wtf8, wtf8_to_str};
 use crate::load::{LabelEvent, Scan};
-use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap};
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -29,7 +31,7 @@ use std::sync::OnceLock;
 pub(crate) struct Tree {
     slots: Vec<Slot>,
     names: Names,
-    by_id: HashTable<u32>,
+    by_id: IdMap,
     hasher: DefaultHashBuilder,
     /// For an id on several lines: the index of its last line to that of its first.
     first_lines: HashMap<u32, u32>,
@@ -50,7 +52,7 @@ impl Tree {
     pub(crate) fn build(scan: &mut Scan) -> Self {
         let slots = std::mem::take(&mut scan.slots);
         let mut tree = Self {
-            by_id: HashTable::new(),
+            by_id: IdMap::default(),
             slots,
             names: std::mem::take(&mut scan.names),
             hasher: DefaultHashBuilder::default(),
@@ -63,7 +65,7 @@ impl Tree {
             children: OnceLock::new(),
         };
         // Apart from the tree while it grows: putting an entry changes both.
-        let mut by_id = HashTable::with_capacity(tree.slots.len());
+        let mut by_id = IdMap::with_capacity(tree.slots.len());
         for index in 0..tree.count() {
             tree.insert(&mut by_id, index);
             if tree.slot(index).id().is_some() {
@@ -216,13 +218,10 @@ impl Tree {
     pub(crate) fn find(&self, id: &[u8]) -> Option<u32> {
         match hex_id(id) {
             Some(hex) => self.lookup(Id::Hex(hex)),
-            None => self
-                .by_id
-                .find(self.hash_name(id), |&index| match self.slot(index).id() {
-                    Some(Id::Name(name)) => self.names.get(name) == id,
-                    _ => false,
-                })
-                .copied(),
+            None => self.by_id.find(self.hash_name(id), |index| match self.slot(index).id() {
+                Some(Id::Name(name)) => self.names.get(name) == id,
+                _ => false,
+            }),
         }
     }
 
@@ -241,6 +240,24 @@ impl Tree {
             Id::Hex(hex) => Cow::Owned(hex_text(hex).into_bytes()),
             Id::Name(name) => Cow::Borrowed(self.names.get(name)),
         })
+    }
+
+    /// An entry has an id, of no characters.
+    pub(crate) fn has_empty_id(&self, index: u32) -> bool {
+        matches!(self.slot(index).id(), Some(Id::Name(name)) if self.names.get(name).is_empty())
+    }
+
+    /// Appends the id of an entry as JSON.
+    pub(crate) fn push_id(&self, out: &mut Vec<u8>, index: u32) {
+        match self.slot(index).id() {
+            None => out.extend_from_slice(b"null"),
+            Some(Id::Hex(hex)) => {
+                out.push(b'"');
+                out.extend_from_slice(&hex_digits(hex));
+                out.push(b'"');
+            }
+            Some(Id::Name(name)) => push_wtf8(out, self.names.get(name)),
+        }
     }
 
     /// The id of an entry, as text.
@@ -290,29 +307,19 @@ impl Tree {
 
     /// The entry of an id.
     pub(crate) fn lookup(&self, id: Id) -> Option<u32> {
-        self.by_id
-            .find(self.hash(id), |&index| self.slot(index).id().is_some_and(|other| self.same(id, other)))
-            .copied()
+        self.by_id.find(self.hash(id), |index| self.slot(index).id().is_some_and(|other| self.same(id, other)))
     }
 
     /// Makes `index` the entry of its id; gives the one that was before.
-    fn insert(&mut self, by_id: &mut HashTable<u32>, index: u32) -> Option<u32> {
+    fn insert(&mut self, by_id: &mut IdMap, index: u32) -> Option<u32> {
         let id = self.slot(index).id()?;
-        let is_same = |&other: &u32| self.slot(other).id().is_some_and(|other| self.same(id, other));
-        let hash = |&other: &u32| self.slot(other).id().map_or(0, |id| self.hash(id));
-        match by_id.entry(self.hash(id), is_same, hash) {
-            Entry::Vacant(place) => {
-                place.insert(index);
-                None
-            }
-            Entry::Occupied(mut place) => {
-                let before = std::mem::replace(place.get_mut(), index);
-                self.slots[before as usize].supersede();
-                let first = self.first_lines.remove(&before).unwrap_or(before);
-                self.first_lines.insert(index, first);
-                Some(before)
-            }
-        }
+        let has_id = |other| self.slot(other).id().is_some_and(|other| self.same(id, other));
+        let hash_of = |other| self.slot(other).id().map_or(0, |id| self.hash(id));
+        let before = by_id.put(self.hash(id), index, has_id, hash_of)?;
+        self.slots[before as usize].supersede();
+        let first = self.first_lines.remove(&before).unwrap_or(before);
+        self.first_lines.insert(index, first);
+        Some(before)
     }
 
     /// Turns the parent's id into the parent's index, when there is such an entry.

@@ -1,7 +1,7 @@
 //! One index record an entry line, and the ids.
 
 use crate::entry::{EntryKind, Role};
-use crate::hex::hex;
+use crate::hex::HEX;
 
 /// What the index keeps of an entry: where its text is, and what the walks ask for. 32 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -263,7 +263,12 @@ pub(crate) fn hex_id(id: &[u8]) -> Option<u32> {
 
 /// The text of such an id.
 pub(crate) fn hex_text(id: u32) -> String {
-    hex(&id.to_be_bytes())
+    String::from_utf8_lossy(&hex_digits(id)).into_owned()
+}
+
+/// The characters of such an id.
+pub(crate) fn hex_digits(id: u32) -> [u8; 8] {
+    std::array::from_fn(|at| HEX[(id >> (28 - 4 * at)) as usize & 15])
 }
 
 /// The value of each hex digit; 255 for other bytes.

@@ -2,6 +2,7 @@
 
 mod entry;
 mod raw;
+mod recent;
 mod report;
 mod texts;
 mod write;

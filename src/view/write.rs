@@ -2,6 +2,7 @@
 //! file here.
 
 use super::SessionView;
+use super::recent::Recent;
 use super::texts::drop_provider_payload;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
@@ -12,7 +13,7 @@ use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Texts of entries that are not in the file: not yet written, or written in another form.
@@ -28,55 +29,13 @@ pub(crate) struct Memory {
     buffer: Vec<u8>,
 }
 
-/// The last texts that were written, one after another, and the entry and length of each.
-#[derive(Clone, Debug, Default)]
-struct Recent {
-    bytes: VecDeque<u8>,
-    texts: VecDeque<(u32, usize)>,
-}
-
-/// How much of what was written lately is kept.
-///
-/// Filling a buffer that does not fit the second-level cache makes an append a tenth slower; but a
-/// few large entries must fit, for it is the only copy of them when the file is cut in place.
-const RECENT_BYTES: usize = 4 << 20;
-/// A larger buffer is given back.
-const LARGEST_BUFFER: usize = 64 << 10;
-
-impl Recent {
-    fn push(&mut self, index: u32, text: &[u8]) {
-        while self.bytes.len() + text.len() > RECENT_BYTES
-            && let Some((_, len)) = self.texts.pop_front()
-        {
-            self.bytes.drain(..len);
-        }
-        if text.len() <= RECENT_BYTES {
-            self.bytes.extend(text);
-            self.texts.push_back((index, text.len()));
-        }
-    }
-
-    /// The last text of an entry.
-    fn get(&self, index: u32) -> Option<Vec<u8>> {
-        let mut end = self.bytes.len();
-        for &(known, len) in self.texts.iter().rev() {
-            if known == index {
-                return Some(self.bytes.range(end - len..end).copied().collect());
-            }
-            end -= len;
-        }
-        None
-    }
-}
-
 /// What is known of an entry before its text is made.
 #[derive(Debug)]
 pub(crate) struct NewEntry {
     pub(crate) id: String,
-    /// The entry it hangs on, and the id of that.
+    /// The entry it hangs on.
     pub(crate) leaf: Option<u32>,
-    pub(crate) parent: Option<Vec<u8>>,
-    pub(crate) timestamp: String,
+    pub(crate) now_ms: i64,
 }
 
 impl Memory {
@@ -99,12 +58,8 @@ impl Memory {
     }
 
     /// Keeps a text that is in the file now, for a while.
-    fn remember(&mut self, index: u32, mut text: Vec<u8>) {
-        self.recent.push(index, &text);
-        if text.capacity() <= LARGEST_BUFFER {
-            text.clear();
-            self.buffer = text;
-        }
+    fn remember(&mut self, index: u32, text: Vec<u8>) {
+        self.buffer = self.recent.push(index, text);
     }
 }
 
@@ -332,16 +287,16 @@ impl SessionView {
     /// # Errors
     /// `INVALID_ARGUMENT` when it is too long.
     pub(crate) fn push_message(&mut self, text: Vec<u8>, new: &NewEntry, message: &Message) -> Result<u32> {
-        let (Some(id), Ok(len)) = (hex_id(new.id.as_bytes()), u32::try_from(text.len())) else {
+        let (Some(id), Ok(len), true) =
+            (hex_id(new.id.as_bytes()), u32::try_from(text.len()), time::USUAL.contains(&new.now_ms))
+        else {
             return self.push(text);
         };
         let mut slot = message.slot(len);
         slot.set_id(Id::Hex(id));
-        if let Some(time) = time::parse(new.timestamp.as_bytes()) {
-            slot.time = time;
-        }
+        slot.time = new.now_ms;
         // An empty id is no parent when it is read, either.
-        if let Some(leaf) = new.leaf.filter(|_| new.parent.as_deref().is_some_and(|parent| !parent.is_empty())) {
+        if let Some(leaf) = new.leaf.filter(|&leaf| !self.tree.has_empty_id(leaf)) {
             slot.set_parent(Parent::Entry(leaf));
         }
         if is_plain(&text, message.found, message.unicode_escapes) {
