@@ -4,7 +4,7 @@ use super::{Backend, HeaderExtras, SessionManager, new_header, view_of};
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::persist::{CopyLine, copy_text};
-use crate::view::{SessionView, ViewOptions};
+use crate::view::SessionView;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -117,10 +117,8 @@ impl SessionManager {
         lines
     }
 
-    /// Takes the history of the session at `source` into this new one (R16: a missing or invalid
-    /// source is an error).
-    pub(super) fn copy_from(&mut self, source: &Path) -> Result<()> {
-        let source = self.read_session(source)?;
+    /// Takes the history of another session into this new one.
+    pub(super) fn copy_from(&mut self, source: SessionView) -> Result<()> {
         let extras = HeaderExtras {
             version: Some(source.header().version.max(CURRENT_SESSION_VERSION)),
             parent_session: Some(source.header().id.clone()),
@@ -133,14 +131,6 @@ impl SessionManager {
         let path = self.path.clone();
         self.view = source;
         self.become_copy(&header, &lines, path.as_deref())
-    }
-
-    pub(super) fn read_session(&self, path: &Path) -> Result<SessionView> {
-        let options = ViewOptions::new().blobs(self.options.blobs().dir());
-        match &self.options.storage {
-            None => options.open(path),
-            Some(storage) => options.read_bytes(storage.read_text(path)?).map_err(|error| error.at(path)),
-        }
     }
 
     /// Writes a copy and goes on in it; the leaf is its last line. The session that was before has

@@ -60,7 +60,7 @@ const ASSISTANT: &str = r#"{"role":"assistant","content":[{"type":"text","text":
 /// and another sync would not say so.
 fn not_synced(dir: &Path) -> SessionManager {
     let options = ManagerOptions::new().agent_dir(dir).lock_timeout(Duration::ZERO);
-    let mut manager = options.create("/project").unwrap();
+    let mut manager = options.create("/home/ada/shop").unwrap();
     manager.append_message(ASSISTANT).unwrap();
     manager.append_message(ASSISTANT).unwrap();
     // The look at the file, then the sync.
@@ -112,4 +112,51 @@ fn r32_a_session_that_could_not_be_left() {
         }
         is_in_force(&mut manager);
     }
+}
+
+// A move that fails and cannot be undone either says why it failed first, and where the artifacts are.
+#[test]
+fn the_cause_of_a_failed_move_comes_first() {
+    let mut told = 0;
+    for at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manager = ManagerOptions::new().agent_dir(dir.path()).create("/home/ada/shop").unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        manager.save_artifact(b"log", "bash").unwrap();
+        let artifacts = manager.artifacts_dir().unwrap();
+        faults::plan(Some((at, Fault::Fails)), true);
+        let moved = manager.move_to("/home/ada/store");
+        faults::end();
+        let Err(error) = moved else { break };
+        let text = error.to_string();
+        let (cause, besides) = text.split_once("; besides, ").unwrap_or((&text, ""));
+        assert!(!cause.contains("put the artifacts back"), "{text}");
+        assert_eq!(error.code(), ErrorCode::Io);
+        assert_eq!(artifacts.is_dir(), !besides.contains(": cannot put the artifacts back: "), "{text}");
+        told += usize::from(!artifacts.is_dir());
+    }
+    assert!(told > 3);
+}
+
+// R32: a move within the folder starts without the failure in force, and when it fails all is as before.
+#[test]
+fn r32_a_move_within_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = not_synced(dir.path());
+    let before = std::fs::read_to_string(manager.session_file().unwrap()).unwrap();
+    // Both have the folder `--home-ada-shop--`.
+    manager.ensure_on_disk().unwrap();
+    let moves = |manager: &mut SessionManager| manager.move_to("/home/ada-shop");
+    faults::plan(Some((4, Fault::Fails)), true);
+    moves(&mut manager).unwrap_err();
+    faults::end();
+    assert_eq!((manager.cwd(), manager.header().cwd.as_deref()), (Path::new("/home/ada/shop"), Some("/home/ada/shop")));
+    assert_eq!(std::fs::read_to_string(manager.session_file().unwrap()).unwrap(), before);
+    manager.append_message(ASSISTANT).unwrap();
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = not_synced(dir.path());
+    moves(&mut manager).unwrap();
+    assert_eq!((manager.cwd(), manager.header().cwd.as_deref()), (Path::new("/home/ada-shop"), Some("/home/ada-shop")));
+    manager.flush().unwrap();
 }

@@ -62,12 +62,13 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
     let has_artifacts = is_there(&old_artifacts);
     let artifacts_moved = has_artifacts && rename_new(&old_artifacts, &new_artifacts)?;
     let moved = if has_artifacts && !artifacts_moved { Ok(false) } else { rename_new(old, new) };
-    if artifacts_moved && !matches!(moved, Ok(true)) {
-        rename_new(&new_artifacts, &old_artifacts)?;
-    }
     if matches!(moved, Ok(true)) {
         temp::remove_leftover(old);
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
+    } else if artifacts_moved {
+        let put_back = rename_new(&new_artifacts, &old_artifacts);
+        // Why the session stayed comes first.
+        return moved.and_then(|moved| put_back.map(|_| moved));
     }
     moved
 }
