@@ -3,7 +3,7 @@
 use super::SessionFile;
 use crate::blob::BlobStore;
 use crate::error::ErrorCode;
-use crate::manager::{ManagerOptions, SessionManager};
+use crate::manager::{ManagerOptions, SessionManager, TitleSource};
 use crate::persist::Pending;
 use crate::storage::disk::Op;
 use crate::storage::disk::faults::{self, Fault};
@@ -159,4 +159,49 @@ fn r32_a_move_within_the_folder() {
     moves(&mut manager).unwrap();
     assert_eq!((manager.cwd(), manager.header().cwd.as_deref()), (Path::new("/home/ada-shop"), Some("/home/ada-shop")));
     manager.flush().unwrap();
+}
+
+// R53h: on a file system without locks a session works all the same; who writes there at the same time
+// is on their own. The numbers are those of Linux's errno.h.
+#[cfg(target_os = "linux")]
+#[test]
+fn r53_a_file_system_without_locks() {
+    for (errno, name) in [(37, "ENOLCK"), (38, "ENOSYS"), (95, "EOPNOTSUPP")] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = ManagerOptions::new().agent_dir(dir.path()).lock_timeout(Duration::ZERO);
+        faults::plan_every(Op::Lock, Fault::Errno(errno));
+        let mut manager = options.clone().create("/home/ada/shop").unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        let path = manager.session_file().unwrap().to_owned();
+        let mut other = options.open(&path).unwrap();
+        other.append_message(ASSISTANT).unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        manager.set_session_name("Shop", TitleSource::User).unwrap();
+        manager.close().unwrap();
+        assert!(faults::end().contains(&Op::Lock));
+        assert_eq!(SessionView::open(&path).unwrap().entries().len(), 3, "{name}");
+    }
+}
+
+// A signal that comes while the lock is taken is nothing; any other failure is one of writing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_that_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = ManagerOptions::new().agent_dir(dir.path()).lock_timeout(Duration::ZERO);
+    let mut manager = options.create("/home/ada/shop").unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    let path = manager.session_file().unwrap().to_owned();
+    faults::plan(Some((0, Fault::Errno(4))), false);
+    manager.append_message(ASSISTANT).unwrap();
+    assert_eq!(faults::end()[..2], [Op::Lock, Op::Lock]);
+
+    faults::plan_every(Op::Lock, Fault::Errno(5));
+    let error = manager.append_message(ASSISTANT).unwrap_err();
+    assert_eq!((error.code(), error.os_errno()), (ErrorCode::Io, Some(5)));
+    // What is there can be read, what was said is in memory.
+    assert_eq!((SessionView::open(&path).unwrap().entries().len(), manager.entries().len()), (2, 3));
+    faults::end();
+    manager.ensure_on_disk().unwrap();
+    assert_eq!(SessionView::open(&path).unwrap().entries().len(), 3);
 }

@@ -1,7 +1,7 @@
 //! Moving sessions from one folder to another without touching what anybody else has there.
 
 use super::disk;
-use super::lock::{self, SessionLock};
+use super::lock::{self, Held, SessionLock};
 use super::{artifacts_dir, temp};
 use crate::error::Result;
 use std::ffi::OsStr;
@@ -49,7 +49,10 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     // Whoever is writing the session stays with it; so does the one who cannot be asked.
-    let Ok(_held) = SessionLock::new(old, Duration::ZERO).acquire(true) else { return Ok(false) };
+    let held = SessionLock::new(old, Duration::ZERO).acquire(true);
+    if !held.as_ref().is_ok_and(Held::is_locked) {
+        return Ok(false);
+    }
     if !is_there(old) {
         // Another process moved it meanwhile; the lock file was made anew just now.
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
