@@ -13,6 +13,7 @@ use crate::tree::{Id, Parent, Slot, Tree, hex_id};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 use std::path::Path;
 
 /// Texts of entries that are not in the file: not yet written, or written in another form.
@@ -22,17 +23,21 @@ pub(crate) struct Memory {
     free: Vec<usize>,
     /// For an entry that has a line in the file too: its span there.
     lines: HashMap<u32, (u64, u32)>,
-    /// Texts this process wrote lately: when the file is cut short in place they are nowhere else.
+    /// Texts this process wrote lately: when the file is cut short in place, or the system fails to
+    /// write it to the disk, they are nowhere else.
     recent: Recent,
     /// Empty; the next text is built in it.
     buffer: Vec<u8>,
 }
 
-/// The last texts that were written, one after another, and the entry and length of each.
+/// The last texts that were written, one after another, and the entry and length of each; no text
+/// for an entry that is whole in memory still.
 #[derive(Clone, Debug, Default)]
 struct Recent {
     bytes: VecDeque<u8>,
     texts: VecDeque<(u32, usize)>,
+    /// How many of them, the last ones, no sync has covered.
+    unsynced: usize,
 }
 
 /// How much of what was written lately is kept.
@@ -53,19 +58,30 @@ impl Recent {
         if text.len() <= RECENT_BYTES {
             self.bytes.extend(text);
             self.texts.push_back((index, text.len()));
+            self.unsynced += 1;
         }
+        self.unsynced = self.unsynced.min(self.texts.len());
     }
 
-    /// The last text of an entry.
-    fn get(&self, index: u32) -> Option<Vec<u8>> {
-        let mut end = self.bytes.len();
-        for &(known, len) in self.texts.iter().rev() {
-            if known == index {
-                return Some(self.bytes.range(end - len..end).copied().collect());
-            }
-            end -= len;
-        }
-        None
+    /// Each text with its entry, the first that was written first.
+    fn iter(&self) -> impl Iterator<Item = (u32, Range<usize>)> {
+        self.texts.iter().scan(0, |end, &(index, len)| {
+            let start = std::mem::replace(end, *end + len);
+            Some((index, start..*end))
+        })
+    }
+
+    fn text(&self, range: Range<usize>) -> Vec<u8> {
+        self.bytes.range(range).copied().collect()
+    }
+
+    /// Takes out what no sync has covered.
+    fn take_unsynced(&mut self) -> Vec<(u32, Vec<u8>)> {
+        let first = self.texts.len() - std::mem::take(&mut self.unsynced);
+        let taken: Vec<_> = self.iter().skip(first).map(|(index, range)| (index, self.text(range))).collect();
+        self.texts.truncate(first);
+        self.bytes.truncate(self.bytes.len() - taken.iter().map(|(_, text)| text.len()).sum::<usize>());
+        taken
     }
 }
 
@@ -153,6 +169,7 @@ impl SessionView {
         let mut unsaved = Vec::new();
         let mut changed = BTreeSet::new();
         let mut recount = false;
+        let recent: HashMap<u32, Range<usize>> = old.memory.recent.iter().collect();
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
@@ -164,7 +181,7 @@ impl SessionView {
             let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             match there {
                 None if !is_ours => {}
-                None => match old.kept_text(index) {
+                None => match old.kept_text(index, &recent) {
                     Ok(text) => {
                         let index = self.push(text)?;
                         self.tree.slot_mut(index).take_owner(slot);
@@ -175,7 +192,7 @@ impl SessionView {
                 Some(there) => {
                     self.tree.slot_mut(there).take_owner(slot);
                     if is_changed {
-                        recount |= self.replace(there, old.kept_text(index)?)?;
+                        recount |= self.replace(there, old.kept_text(index, &recent)?)?;
                         changed.insert(there);
                     } else if let Some(text) = old.in_memory(index)
                         && let Some(prepared) = prepare(text)
@@ -190,6 +207,7 @@ impl SessionView {
         if recount {
             self.recount_usage()?;
         }
+        self.keep_recent(old)?;
         for (key, value) in &pending.header {
             self.set_header(key, value.as_deref());
         }
@@ -206,10 +224,50 @@ impl SessionView {
     }
 
     /// The text of an entry of this process, also when the file it was written to was cut.
-    fn kept_text(&self, index: u32) -> Result<Vec<u8>> {
-        match (self.in_memory(index), self.memory.recent.get(index)) {
-            (None, Some(text)) => Ok(text),
+    fn kept_text(&self, index: u32, recent: &HashMap<u32, Range<usize>>) -> Result<Vec<u8>> {
+        match (self.in_memory(index), recent.get(&index)) {
+            (None, Some(range)) => Ok(self.memory.recent.text(range.clone())),
             _ => self.stored_text(index).map(Cow::into_owned),
+        }
+    }
+
+    /// Goes on keeping what that process wrote lately, as far as it stands in this file too.
+    fn keep_recent(&mut self, old: &Self) -> Result<()> {
+        let recent = &old.memory.recent;
+        let first_unsynced = recent.texts.len() - recent.unsynced;
+        let mut unsynced = 0;
+        for (at, (index, range)) in recent.iter().enumerate() {
+            let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
+            let Some(there) = there.filter(|&there| self.in_memory(there).is_none()) else { continue };
+            let text = recent.text(range);
+            let prepared = prepare(&text);
+            if *self.stored_text(there)? == *prepared.as_ref().map_or(&text, |prepared| &prepared.line) {
+                self.memory.recent.push(there, &text);
+                unsynced += usize::from(at >= first_unsynced);
+            }
+        }
+        self.memory.recent.unsynced = unsynced;
+        Ok(())
+    }
+
+    /// Everything that was written would survive a power cut.
+    pub(crate) fn synced(&mut self) {
+        self.memory.recent.unsynced = 0;
+    }
+
+    /// Takes the texts that no sync has covered back into memory, as ones that are to be written: when
+    /// the system failed to bring them to the disk, reading the file may give something else.
+    pub(crate) fn recall(&mut self, pending: &mut Pending) {
+        // The last text of an entry is the one that counts.
+        for (index, text) in self.memory.recent.take_unsynced().into_iter().rev() {
+            pending.changed.insert(index);
+            let slot = self.tree.slot_mut(index);
+            if slot.memory().is_some() {
+                continue;
+            }
+            self.memory.lines.insert(index, (slot.offset, slot.len));
+            slot.len = u32::try_from(text.len()).unwrap_or(slot.len);
+            slot.set_memory(self.memory.put(text));
         }
     }
 
@@ -435,6 +493,7 @@ impl SessionView {
         match slot.memory() {
             Some(_) if form == LineForm::Reduced => {
                 self.memory.lines.insert(index, (offset, len));
+                self.memory.recent.push(index, b"");
             }
             place => {
                 (slot.offset, slot.len) = (offset, len);
