@@ -212,7 +212,7 @@ fn what_the_index_knows_of_an_entry() {
 
 /// A session of some length with everything in it that a scan looks at, about `size` bytes.
 fn mixture(size: usize) -> String {
-    let mut text = String::with_capacity(size + 3000);
+    let mut text = String::with_capacity(size + 4000);
     text.push_str("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     let mut state = 5u32;
     let mut at = 0u32;
@@ -232,9 +232,9 @@ fn mixture(size: usize) -> String {
             4 => writeln!(text, "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"text\":\"{pad}"),
             _ => writeln!(
                 text,
-                "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":\"{parent:08x}\",\"timestamp\":\"2026-02-16T10:20:30.{:03}Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"{pad}{pad}\",\"usage\":{{\"input\":{at},\"output\":2,\"cost\":{{\"total\":0.{}}}}}}}}}",
+                "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":\"{parent:08x}\",\"timestamp\":\"2026-02-16T10:20:30.{:03}Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"{pad}{pad}\",\"usage\":{{\"input\":{at}.{n},\"output\":2.{n},\"cacheRead\":0.{n},\"cacheWrite\":0.{n},\"premiumRequests\":0.{n},\"cost\":{{\"total\":0.{n}}}}}}}}}",
                 at % 1000,
-                state >> 12,
+                n = state >> 12,
             ),
         }
         .unwrap();
@@ -242,14 +242,14 @@ fn mixture(size: usize) -> String {
     text
 }
 
-// Cut into parts or not: the same entries, lines, labels, others, and the same cost to the last
+// Cut into parts or not: the same entries, lines, labels, others, and the same usage to the last
 // bit, because it is summed in the order of the file.
 #[test]
 fn threads_find_what_one_finds() {
     let size = usize::try_from(BYTES_A_THREAD * 4 + 100_000).unwrap();
     let mut text = mixture(size);
-    // A cost that sums to something else in another order.
-    let large = r#"{"type":"message","id":"ffffffff","message":{"role":"assistant","usage":{"cost":{"total":1e16}}}}"#;
+    // Numbers that sum to something else in another order.
+    let large = r#"{"type":"message","id":"ffffffff","message":{"role":"assistant","usage":{"input":1e16,"output":1e16,"cacheRead":1e16,"cacheWrite":1e16,"premiumRequests":1e16,"cost":{"total":1e16}}}}"#;
     let minus = large.replace("1e16", "-1e16");
     let starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     text.insert_str(starts[starts.len() / 2], &format!("{minus}\n"));
@@ -345,7 +345,7 @@ fn pieces_of_a_file() {
 fn a_file_that_fills_the_buffer() {
     for whole in [READ, 2 * READ] {
         for last in ["}", "\n", "\r", "x"] {
-            let mut text = mixture(whole - 3000);
+            let mut text = mixture(whole - 4000);
             text.push_str("{\"type\":\"custom\",\"data\":\"");
             text.push_str(&"z".repeat(whole - text.len() - 2 - last.len()));
             text.push_str("\"}");

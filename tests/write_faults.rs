@@ -147,7 +147,7 @@ fn f3_a_failure_is_said_until_the_retry() {
     ] {
         assert_eq!(error.to_string(), first.to_string());
     }
-    assert_eq!(manager.label(&ids(&manager)[0]), Some("label"));
+    assert_eq!(manager.label(&ids(&manager)[0]).as_deref(), Some("label"));
     let status = manager.persist_status();
     assert_eq!((status.unsaved, status.last_saved), (3, Some(ids(&manager)[0].clone())));
     // The retry fails as long as there is a reason, and that is said again.
@@ -207,7 +207,7 @@ fn f7_a_branch_has_no_orphans() {
     assert_eq!(view.entries().len(), 4);
     let parents: Vec<_> = view.entries().map(|entry| entry.parent().map(|parent| parent.position())).collect();
     assert_eq!(parents, [None, Some(0), Some(1), Some(2)]);
-    assert_eq!(view.label(&root), Some("begin"));
+    assert_eq!(view.label(&root).as_deref(), Some("begin"));
     assert_eq!(view.context(Leaf::Last).unwrap().messages().len(), 3);
 }
 

@@ -38,14 +38,16 @@ impl LineBuilder {
         self
     }
 
-    /// An id in WTF-8, which spells a lone surrogate as it was.
-    pub(crate) fn id_or_null(mut self, key: &str, id: Option<&[u8]>) -> Self {
-        match id {
-            Some(id) => {
-                self.key(key);
-                push_wtf8(&mut self.text, id);
-                self
-            }
+    /// A text in WTF-8, in which a lone surrogate stays what it is.
+    pub(crate) fn wtf8(mut self, key: &str, value: &[u8]) -> Self {
+        self.key(key);
+        push_wtf8(&mut self.text, value);
+        self
+    }
+
+    pub(crate) fn wtf8_or_null(self, key: &str, value: Option<&[u8]>) -> Self {
+        match value {
+            Some(value) => self.wtf8(key, value),
             None => self.json(key, b"null"),
         }
     }

@@ -89,9 +89,9 @@ impl SessionManager {
             lines.push(if skipped { CopyLine::Reparented(index, parent) } else { CopyLine::Entry(index) });
             skipped = false;
             parent = tree.id_bytes(index).map(Cow::into_owned);
-            kept.extend(tree.id(index).map(Cow::into_owned));
+            kept.extend(parent.clone());
         }
-        let labels: Vec<(String, String)> = tree
+        let labels: Vec<(Vec<u8>, Vec<u8>)> = tree
             .labels()
             .iter()
             .filter(|(target, _)| kept.contains(*target))
@@ -107,10 +107,10 @@ impl SessionManager {
             };
             let line = LineBuilder::new("label")
                 .text("id", &id)
-                .id_or_null("parentId", parent.as_deref())
+                .wtf8_or_null("parentId", parent.as_deref())
                 .text("timestamp", &time::format(self.generator.0.now_ms()))
-                .text("targetId", &target)
-                .text("label", &label);
+                .wtf8("targetId", &target)
+                .wtf8("label", &label);
             lines.push(CopyLine::New(line.finish()));
             parent = Some(id.into_bytes());
         }

@@ -415,7 +415,7 @@ impl SessionView {
     /// Gives an entry another text, which [`SessionView::check_replacement`] allows. Says whether
     /// [`SessionView::recount_usage`] is needed: only few texts cost what the ones before did not.
     pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<bool> {
-        let before = Reader::new().entry(&self.stored_text(index)?)?.usage;
+        let before = Reader::new().entry(&self.stored_text(index)?)?.usages;
         let scan = self.reader.entry(&text)?;
         let span = self.span(index);
         if let Some(place) = self.tree.slot(index).memory() {
@@ -430,7 +430,7 @@ impl SessionView {
         if let Some(span) = span {
             self.memory.lines.insert(index, span);
         }
-        Ok(scan.usage != before)
+        Ok(scan.usages != before)
     }
 
     /// Sums the usage anew, after texts were replaced.
@@ -444,7 +444,7 @@ impl SessionView {
     pub(crate) fn check_replacement(&self, index: u32, text: &[u8]) -> Result<()> {
         Reader::new().entry(text)?;
         let before = self.stored_text(index)?;
-        let same = |key| Json::new(&before).get_str(key) == Json::new(text).get_str(key);
+        let same = |key| Json::new(&before).get_wtf8(key) == Json::new(text).get_wtf8(key);
         if same("id") && same("parentId") {
             return Ok(());
         }

@@ -141,7 +141,7 @@ fn strings_and_numbers() {
         r#"{"type":"label","id":"00000004","parentId":"00000003","timestamp":"2026-02-16T10:20:30.000Z","targetId":"00000001","label":""#,
     );
     assert_eq!(text(&m), want);
-    assert_eq!(m.label("00000001"), Some(odd));
+    assert_eq!(m.label("00000001").as_deref(), Some(odd));
 }
 
 // An entry of any type: id, parent and timestamp are this library's, after the type.

@@ -1,7 +1,7 @@
 //! Forks and branches as sessions of their own.
 
 use super::common::{ASSISTANT, Dir, NOW, USER, file, ids, leaf, lines, names_in, read, sequence_b, text};
-use leaflog::{ErrorCode, ManagerOptions, SessionManager, SessionView, TitleSource};
+use leaflog::{Compaction, ErrorCode, ManagerOptions, SessionManager, SessionView, TitleSource};
 
 // Part C, F26: fork keeps title, leaf, labels and everything in memory; the old file stays.
 #[test]
@@ -18,7 +18,7 @@ fn fork() {
     assert_eq!((&fork.old_session_file, fork.new_session_file.clone()), (&old, file(&m)));
     assert_eq!(read(&old), before);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("a000000000000002", Some("a000000000000001")));
-    assert_eq!((m.title(), m.title_source(), m.label("00000001")), (Some("Cart"), Some("user"), Some("x")));
+    assert_eq!((m.title(), m.title_source(), m.label("00000001").as_deref()), (Some("Cart"), Some("user"), Some("x")));
     assert_eq!((leaf(&m).as_deref(), m.usage().input), (Some("00000001"), 7.0));
     // Entries are the same lines.
     assert_eq!(text(&m).lines().skip(1).collect::<Vec<_>>(), before.lines().skip(1).collect::<Vec<_>>());
@@ -63,7 +63,7 @@ fn fork_from() {
     assert_eq!(m.cwd().to_str(), Some("/work/other"));
     // The last entry is the leaf.
     assert_eq!((ids(&m), leaf(&m).as_deref()), (ids(&source), Some("00000004")));
-    assert_eq!(m.label("00000001"), Some("x"));
+    assert_eq!(m.label("00000001").as_deref(), Some("x"));
     assert_eq!(text(&m).lines().skip(1).collect::<Vec<_>>(), before.lines().skip(1).collect::<Vec<_>>());
     m.append_message(USER).unwrap();
     assert_eq!(text(&m).lines().count(), 6);
@@ -87,6 +87,34 @@ fn fork_from_nothing() {
     }
     // Nothing was made, no folder either.
     assert_eq!(names_in(dir.path()), ["empty.jsonl", "notes.jsonl"]);
+}
+
+// R45: who has an id as a Rust string names the entry all the same; a label is written as it was.
+#[test]
+fn labels_of_ids_that_are_no_text() {
+    let dir = Dir::new();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(
+        &path,
+        lines(&[
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"}"#,
+            r#"{"type":"custom","id":"\ud83d","parentId":null}"#,
+            r#"{"type":"custom","id":"b","parentId":"\ud83d"}"#,
+        ]),
+    )
+    .unwrap();
+    let mut m = dir.options().open(&path).unwrap();
+    m.append_label_change("\u{fffd}", Some("one")).unwrap();
+    m.branch_with_summary(Some("\u{fffd}"), "left", None, None).unwrap();
+    m.append_compaction(&Compaction { first_kept_entry_id: "\u{fffd}", ..Compaction::default() }).unwrap();
+    let written = text(&m);
+    let last: Vec<&str> = written.lines().skip(3).collect();
+    assert!(last[0].ends_with(r#""targetId":"\ud83d","label":"one"}"#), "{written}");
+    assert!(last[1].contains(r#""fromId":"\ud83d""#), "{written}");
+    assert!(last[2].contains(r#""firstKeptEntryId":"\ud83d""#), "{written}");
+    m.append_entry(r#"{"type":"label","targetId":"\ud83d","label":"\ude00!"}"#).unwrap();
+    m.create_branched_session("b").unwrap();
+    assert!(text(&m).ends_with(concat!(r#""targetId":"\ud83d","label":"\ude00!"}"#, "\n")), "{}", text(&m));
 }
 
 /// Labels between messages: on the path, off it, changed, cleared.
@@ -143,7 +171,8 @@ fn branched_session_with_labels() {
         ])
     );
     assert_eq!(leaf(&m).as_deref(), Some("0000000d"));
-    assert_eq!(m.labels().collect::<Vec<_>>(), [("00000001", "uno"), ("00000003", "tres")]);
+    let labels: Vec<_> = m.labels().collect();
+    assert_eq!(labels, [("00000001".into(), "uno".into()), ("00000003".into(), "tres".into())]);
     assert!(m.load_report().unwrap().is_empty());
     assert_eq!(m.roots().len(), 1);
     assert_eq!(m.persist_status().last_saved.as_deref(), Some("0000000d"));
@@ -211,7 +240,7 @@ fn branched_session_in_memory() {
     assert_eq!(m.create_branched_session("00000003").unwrap(), None);
     assert_eq!(ids(&m), ["00000001", "00000003", "00000005"]);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("a000000000000002", None));
-    assert_eq!((m.title(), m.title_source(), m.label("00000001")), (Some("Cart"), Some("user"), Some("x")));
+    assert_eq!((m.title(), m.title_source(), m.label("00000001").as_deref()), (Some("Cart"), Some("user"), Some("x")));
     assert_eq!(m.entry("00000003").unwrap().parent().unwrap().id().as_deref(), Some("00000001"));
     assert_eq!((leaf(&m).as_deref(), m.session_file()), (Some("00000005"), None));
     m.append_message(USER).unwrap();

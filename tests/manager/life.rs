@@ -287,7 +287,7 @@ fn set_session_file_switches() {
     m.set_session_file(file(&other)).unwrap();
     assert_eq!(m.session_id(), "b000000000000001");
     assert_eq!((m.title(), m.title_source()), (Some("Other"), Some("user")));
-    assert_eq!(m.label("000000b1"), Some("here"));
+    assert_eq!(m.label("000000b1").as_deref(), Some("here"));
     assert_eq!(m.usage().input, 5.0);
     assert_eq!(leaf(&m).as_deref(), Some("000000b2"));
     assert_eq!(m.cwd(), Path::new("/work/shop"));
@@ -338,7 +338,10 @@ fn capture_and_restore() {
     m.restore_state(state);
     assert_eq!((file(&m), m.session_id()), (first.clone(), "a000000000000001"));
     assert_eq!(leaf(&m).as_deref(), Some("00000001"));
-    assert_eq!((m.title(), m.label("00000001"), m.cwd()), (Some("Name"), Some("x"), Path::new("/work/shop")));
+    assert_eq!(
+        (m.title(), m.label("00000001").as_deref(), m.cwd()),
+        (Some("Name"), Some("x"), Path::new("/work/shop"))
+    );
     assert_eq!(m.persist_status().last_saved.as_deref(), Some("00000003"));
     let id = m.append_message(USER).unwrap();
     let view = SessionView::open(&first).unwrap();
@@ -469,7 +472,7 @@ fn r32_failures_stay_in_force() {
     }
     // Memory has everything.
     assert_eq!(ids(&m), ["00000001", "00000002", "00000003", "00000004"]);
-    assert_eq!((leaf(&m).as_deref(), m.label("00000001")), (Some("00000004"), Some("x")));
+    assert_eq!((leaf(&m).as_deref(), m.label("00000001").as_deref()), (Some("00000004"), Some("x")));
     assert_eq!(m.title(), None);
     let status = m.persist_status();
     assert_eq!((status.unsaved, status.last_saved), (4, None));

@@ -179,7 +179,7 @@ fn copies_and_moves() {
         m.flush().unwrap();
         let view = place.view(&branch);
         assert_eq!(ids(&view)[..2], entries[..2]);
-        assert_eq!((view.entries().count(), view.label(&entries[0])), (3, Some("begin")));
+        assert_eq!((view.entries().count(), view.label(&entries[0]).as_deref()), (3, Some("begin")));
         assert_eq!(view.header().parent_session.as_deref(), fork.new_session_file.to_str());
         assert_eq!(view.title(), Some("A name"));
 

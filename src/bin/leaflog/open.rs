@@ -146,7 +146,7 @@ pub fn entry<'v>(view: &'v SessionView, arg: &str, name: &str) -> Result<EntryRe
     }
     match found[..] {
         [entry] => Ok(entry),
-        [] => Err(Failure::not_found(format!("{name}: Entry {arg} not found"))),
+        [] => Err(Failure::not_found(format!("{name}: {}", Error::entry_not_found(arg)))),
         _ => {
             let mut message = format!("{name}: more than one entry begins with {arg}:");
             for id in found.iter().take(LISTED).filter_map(|entry| entry.id()) {
