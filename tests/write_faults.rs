@@ -415,7 +415,8 @@ fn f25_ids_are_not_paths() {
     let sessions = dir.path().join("agent/sessions/x");
     fs::create_dir_all(&sessions).unwrap();
     let path = sessions.join("evil.jsonl");
-    let header = r#"{"type":"session","version":3,"id":"../../../victim","timestamp":"../../../victim","cwd":"/work"}"#;
+    let header =
+        r#"{"type":"session","version":3,"id":"../../../victim","timestamp":"../../../victim","cwd":"/home/ada"}"#;
     let entry = r#"{"type":"message","id":"../../../victim","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":[{"type":"image","data":"blob:sha256:../../../victim"}]}}"#;
     fs::write(&path, format!("{header}\n{entry}\n")).unwrap();
     let mut manager = options(dir.path()).open(&path).unwrap();

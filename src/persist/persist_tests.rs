@@ -476,7 +476,7 @@ fn durable_appends() {
 }
 
 const DAMAGED: &str = concat!(
-    r#"{"type":"session","version":3,"id":"0000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}"#,
+    r#"{"type":"session","version":3,"id":"0000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada"}"#,
     "\n",
     r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"one"}}"#,
     "\n{\"type\":\"mess\n",
@@ -588,7 +588,7 @@ fn given_paths_in_a_storage() {
 }
 
 const VERSION_1: &str = concat!(
-    r#"{"type":"session","id":"0000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}"#,
+    r#"{"type":"session","id":"0000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada"}"#,
     "\n",
     r#"{"type":"message","timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"one"}}"#,
     "\n",

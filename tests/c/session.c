@@ -467,7 +467,7 @@ static void folders(const leaflog_options *given, const char *agent) {
 /* What belongs to a live connection is shown until it is said that there is none any more. */
 static void sanitizes(void) {
     leaflog_session *session = NULL;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     leaflog_id id;
     OK(leaflog_session_append_message(session,
                                       S("{\"role\":\"assistant\",\"content\":[],\"providerPayload\":"

@@ -56,11 +56,11 @@ fn fork_from() {
     source.branch("00000001").unwrap();
     source.append_message(USER).unwrap();
     let before = text(&source);
-    let mut m = dir.options().generator(sequence_b).fork_from(file(&source), "/work/other").unwrap();
+    let mut m = dir.options().generator(sequence_b).fork_from(file(&source), "/home/ada/other").unwrap();
     assert_eq!(text(&source), before);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("b000000000000001", Some("a000000000000001")));
     assert_eq!((m.title(), m.title_source()), (Some("Cart"), Some("auto")));
-    assert_eq!(m.cwd().to_str(), Some("/work/other"));
+    assert_eq!(m.cwd().to_str(), Some("/home/ada/other"));
     // The last entry is the leaf.
     assert_eq!((ids(&m), leaf(&m).as_deref()), (ids(&source), Some("00000004")));
     assert_eq!(m.label("00000001").as_deref(), Some("x"));
@@ -83,7 +83,7 @@ fn fork_from_nothing() {
         (empty, ErrorCode::NotASession),
         (dir.path().to_owned(), ErrorCode::IsADirectory),
     ] {
-        assert_eq!(dir.options().fork_from(&source, "/work/shop").unwrap_err().code(), code, "{source:?}");
+        assert_eq!(dir.options().fork_from(&source, "/home/ada/shop").unwrap_err().code(), code, "{source:?}");
     }
     // Nothing was made, no folder either.
     assert_eq!(names_in(dir.path()), ["empty.jsonl", "notes.jsonl"]);
@@ -155,7 +155,7 @@ fn branched_session_with_labels() {
     let new = m.create_branched_session("00000006").unwrap().unwrap();
     assert_eq!(new, file(&m));
     let header = format!(
-        r#"{{"type":"session","version":3,"id":"a000000000000002","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"{}"}}"#,
+        r#"{{"type":"session","version":3,"id":"a000000000000002","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"{}"}}"#,
         old.to_str().unwrap()
     );
     // 00000003 was cleared and set again: it goes last in the map.
@@ -197,7 +197,7 @@ fn branched_session_of_labels() {
         ]
     );
 
-    let mut m = dir.options().create("/work/b").unwrap();
+    let mut m = dir.options().create("/home/ada/b").unwrap();
     m.append_message(ASSISTANT).unwrap();
     m.reset_leaf();
     m.append_label_change("00000001", Some("x")).unwrap();
@@ -231,7 +231,7 @@ fn branched_session_of_nothing() {
 // Part C: in memory the path takes the session's place.
 #[test]
 fn branched_session_in_memory() {
-    let mut m = ManagerOptions::new().generator(super::common::sequence_a).in_memory("/work/shop").unwrap();
+    let mut m = ManagerOptions::new().generator(super::common::sequence_a).in_memory("/home/ada/shop").unwrap();
     m.append_message(USER).unwrap();
     m.append_label_change("00000001", Some("x")).unwrap();
     m.append_message(ASSISTANT).unwrap();
@@ -251,7 +251,7 @@ fn branched_session_in_memory() {
 const MIXED: &str = concat!(
     "\u{feff}\r\n",
     "{\"garbage\n",
-    r#"{"z":[1e2,-0],"type":"session","version":4,"id":"newer","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work/shop","unknown":{"k":1}}"#,
+    r#"{"z":[1e2,-0],"type":"session","version":4,"id":"newer","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/ada/shop","unknown":{"k":1}}"#,
     "\r\n",
     r#"{"type":"message","id":"m1","parentId":null,"message":{"role":"user","n":1e400}} {"type":"odd","id":"o1","parentId":"m1"}"#,
     "\r\n\n42\n\"text\"\n",
@@ -275,10 +275,10 @@ fn copies_take_entries_only() {
         r#"{"type":"odd","parentId":"o1","n":-0,"n":1}"#,
         r#"{"type":"message","id":"m2","parentId":"o1","message":{"role":"assistant"}}"#,
     ];
-    let from = dir.options().fork_from(&path, "/work/shop").unwrap();
+    let from = dir.options().fork_from(&path, "/home/ada/shop").unwrap();
     let header = |id: &str, parent: &str| {
         format!(
-            r#"{{"type":"session","version":4,"id":"{id}","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"{parent}"}}"#
+            r#"{{"type":"session","version":4,"id":"{id}","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"{parent}"}}"#
         )
     };
     let want = |header: String, entries: &[&str]| format!("{header}\n{}", lines(entries));
@@ -302,12 +302,13 @@ fn copies_take_entries_only() {
 #[test]
 fn r13_never_lowered() {
     let dir = Dir::new();
-    let path = dir.put("x.jsonl", "{\"type\":\"session\",\"version\":4.5,\"id\":\"newer\",\"cwd\":\"/work/shop\"}\n");
+    let path =
+        dir.put("x.jsonl", "{\"type\":\"session\",\"version\":4.5,\"id\":\"newer\",\"cwd\":\"/home/ada/shop\"}\n");
     let mut m = dir.options().open(&path).unwrap();
     m.append_message(ASSISTANT).unwrap();
     m.set_session_name("N", TitleSource::User).unwrap();
     assert!(text(&m).starts_with(
-        r#"{"type":"session","version":4.5,"id":"newer","cwd":"/work/shop","title":"N","titleSource":"user"}"#
+        r#"{"type":"session","version":4.5,"id":"newer","cwd":"/home/ada/shop","title":"N","titleSource":"user"}"#
     ));
 }
 
@@ -320,14 +321,14 @@ fn title_slots_stay_behind() {
         "x.jsonl",
         lines(&[
             slot.trim_end(),
-            r#"{"type":"session","version":3,"id":"s","cwd":"/work/shop","title":"Old","titleSource":"auto"}"#,
+            r#"{"type":"session","version":3,"id":"s","cwd":"/home/ada/shop","title":"Old","titleSource":"auto"}"#,
         ]),
     );
-    let m = dir.options().fork_from(&path, "/work/shop").unwrap();
+    let m = dir.options().fork_from(&path, "/home/ada/shop").unwrap();
     assert_eq!(
         text(&m),
         lines(&[&format!(
-            r#"{{"type":"session","version":3,"id":"a000000000000001","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"s","title":"Slot","titleSource":"user"}}"#
+            r#"{{"type":"session","version":3,"id":"a000000000000001","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"s","title":"Slot","titleSource":"user"}}"#
         )])
     );
 }

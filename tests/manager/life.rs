@@ -50,7 +50,7 @@ fn r29_other_starts() {
         |m| drop(m.create_branched_session("00000001").unwrap().unwrap()),
     ];
     for (at, start) in starts.into_iter().enumerate() {
-        let mut m = dir.options().create(format!("/work/{at}")).unwrap();
+        let mut m = dir.options().create(format!("/home/ada/{at}")).unwrap();
         m.append_message(USER).unwrap();
         start(&mut m);
         assert_eq!(text(&m).lines().count(), 2, "{at}");
@@ -86,9 +86,9 @@ fn r30_close_and_go_on() {
 #[test]
 fn r28_in_memory() {
     let dir = Dir::new();
-    let mut m = dir.options().in_memory("/work/shop").unwrap();
+    let mut m = dir.options().in_memory("/home/ada/shop").unwrap();
     assert!(!m.is_persisted());
-    assert_eq!(m.cwd(), Path::new("/work/shop"));
+    assert_eq!(m.cwd(), Path::new("/home/ada/shop"));
     m.append_message(USER).unwrap();
     m.append_message(ASSISTANT).unwrap();
     m.ensure_on_disk().unwrap();
@@ -104,9 +104,9 @@ fn r28_in_memory() {
     assert_eq!(m.fork().unwrap(), None);
     let first = m.context(Leaf::Last).unwrap();
     assert_eq!(first.messages().next().unwrap().get_str("content").as_deref(), Some("Changed"));
-    m.move_to("/work/b").unwrap();
-    assert_eq!(m.cwd(), Path::new("/work/b"));
-    assert_eq!(m.header().cwd.as_deref(), Some("/work/b"));
+    m.move_to("/home/ada/b").unwrap();
+    assert_eq!(m.cwd(), Path::new("/home/ada/b"));
+    assert_eq!(m.header().cwd.as_deref(), Some("/home/ada/b"));
     assert_eq!(m.persist_status().unsaved, 0);
     let id = m.session_id().to_owned();
     assert_eq!(m.new_session(Some("p")).unwrap(), None);
@@ -124,7 +124,7 @@ fn r28_set_session_file_in_memory() {
     let mut source = dir.create();
     source.append_message(ASSISTANT).unwrap();
     let before = text(&source);
-    let mut m = dir.options().storage(leaflog::FileSessionStorage).in_memory("/work/shop").unwrap();
+    let mut m = dir.options().storage(leaflog::FileSessionStorage).in_memory("/home/ada/shop").unwrap();
     m.set_session_file(file(&source)).unwrap();
     assert!(!m.is_persisted());
     assert_eq!(ids(&m), ["00000001"]);
@@ -163,10 +163,10 @@ fn r16_missing_and_empty() {
     ] {
         m.set_session_file(&path).unwrap();
         assert_eq!(file(&m), path);
-        assert_eq!(read(&path), lines(&[&header(id, "/work/shop")]));
+        assert_eq!(read(&path), lines(&[&header(id, "/home/ada/shop")]));
         assert_eq!((m.session_id(), m.entries().count(), leaf(&m)), (id, 0, None));
         // Project and folder stay.
-        assert_eq!((m.cwd(), m.session_dir()), (Path::new("/work/shop"), &*dir.shop()));
+        assert_eq!((m.cwd(), m.session_dir()), (Path::new("/home/ada/shop"), &*dir.shop()));
         // Started: the first append is written.
         m.append_message(USER).unwrap();
         assert_eq!(read(&path).lines().count(), 2);
@@ -236,7 +236,7 @@ fn r16_r17_opening_changes_nothing() {
     let dir = Dir::new();
     let text = lines(&[
         "{\"garbage",
-        &header("s", "/work/elsewhere"),
+        &header("s", "/home/ada/elsewhere"),
         r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"assistant"}}"#,
         "",
         r#"{"type":"odd","id":"x","parentId":"00000001"}"#,
@@ -247,7 +247,7 @@ fn r16_r17_opening_changes_nothing() {
     let mut m = dir.options().open(&path).unwrap();
     assert_eq!(leaf(&m).as_deref(), Some("x"));
     // The project is the header's, the folder the file's.
-    assert_eq!((m.cwd(), m.session_dir()), (Path::new("/work/elsewhere"), &*dir.shop()));
+    assert_eq!((m.cwd(), m.session_dir()), (Path::new("/home/ada/elsewhere"), &*dir.shop()));
     m.flush().unwrap();
     m.ensure_on_disk().unwrap();
     m.close().unwrap();
@@ -277,7 +277,7 @@ fn open_folders() {
 #[test]
 fn set_session_file_switches() {
     let dir = Dir::new();
-    let mut other = dir.options().generator(super::common::sequence_b).create("/work/other").unwrap();
+    let mut other = dir.options().generator(super::common::sequence_b).create("/home/ada/other").unwrap();
     other.append_message(r#"{"role":"assistant","usage":{"input":5}}"#).unwrap();
     other.append_label_change("000000b1", Some("here")).unwrap();
     other.set_session_name("Other", leaflog::TitleSource::User).unwrap();
@@ -290,7 +290,7 @@ fn set_session_file_switches() {
     assert_eq!(m.label("000000b1").as_deref(), Some("here"));
     assert_eq!(m.usage().input, 5.0);
     assert_eq!(leaf(&m).as_deref(), Some("000000b2"));
-    assert_eq!(m.cwd(), Path::new("/work/shop"));
+    assert_eq!(m.cwd(), Path::new("/home/ada/shop"));
     m.append_message(USER).unwrap();
     assert_eq!(text(&m).lines().count(), 4);
     m.set_session_file(&first).unwrap();
@@ -340,7 +340,7 @@ fn capture_and_restore() {
     assert_eq!(leaf(&m).as_deref(), Some("00000001"));
     assert_eq!(
         (m.title(), m.label("00000001").as_deref(), m.cwd()),
-        (Some("Name"), Some("x"), Path::new("/work/shop"))
+        (Some("Name"), Some("x"), Path::new("/home/ada/shop"))
     );
     assert_eq!(m.persist_status().last_saved.as_deref(), Some("00000003"));
     let id = m.append_message(USER).unwrap();
@@ -379,7 +379,7 @@ fn restoring_and_changing_what_was_written_since() {
             None => dir.options(),
             Some(storage) => dir.options().storage(storage.clone()),
         };
-        let mut m = options.create("/work/memory-or-not").unwrap();
+        let mut m = options.create("/home/ada/memory-or-not").unwrap();
         let first = m.append_message(USER).unwrap();
         let state = m.capture_state();
         let second = m.append_message(ASSISTANT).unwrap();
@@ -402,7 +402,7 @@ fn restoring_and_changing_what_was_written_since() {
 fn restoring_loses_nothing_of_a_storage() {
     let dir = Dir::new();
     let storage = leaflog::MemorySessionStorage::new();
-    let mut m = dir.options().storage(storage.clone()).create("/work/shop").unwrap();
+    let mut m = dir.options().storage(storage.clone()).create("/home/ada/shop").unwrap();
     let stored = |m: &SessionManager| {
         let text = leaflog::SessionStorage::read_text(&storage, m.session_file().unwrap()).unwrap();
         ids(&leaflog::ViewOptions::new().read_bytes(text).unwrap())
@@ -443,7 +443,7 @@ fn restoring_an_unstarted_session() {
 /// A manager whose first write fails: a folder stands where its file belongs.
 fn blocked(dir: &Dir, log: Arc<Mutex<Vec<String>>>) -> (SessionManager, PathBuf) {
     let mut m =
-        dir.options().logger(move |line| log.lock().unwrap().push(line.to_owned())).create("/work/shop").unwrap();
+        dir.options().logger(move |line| log.lock().unwrap().push(line.to_owned())).create("/home/ada/shop").unwrap();
     m.append_message(USER).unwrap();
     let path = file(&m);
     std::fs::create_dir(&path).unwrap();
@@ -532,14 +532,14 @@ fn r32_other_sessions_are_free_of_it() {
 #[test]
 fn durability() {
     let dir = Dir::new();
-    let mut every = dir.options().durability(Durability::EveryAppend).create("/work/shop").unwrap();
-    let mut flush = dir.options().create("/work/b").unwrap();
+    let mut every = dir.options().durability(Durability::EveryAppend).create("/home/ada/shop").unwrap();
+    let mut flush = dir.options().create("/home/ada/b").unwrap();
     for m in [&mut every, &mut flush] {
         m.append_message(ASSISTANT).unwrap();
         m.append_message(USER).unwrap();
         m.flush().unwrap();
     }
-    assert_eq!(text(&every), text(&flush).replace("/work/b", "/work/shop"));
+    assert_eq!(text(&every), text(&flush).replace("/home/ada/b", "/home/ada/shop"));
 }
 
 // R53a: a lock that another holds for too long is an error that does not stay.
@@ -547,7 +547,7 @@ fn durability() {
 fn r53_locked_is_not_latched() {
     let dir = Dir::new();
     let timeout = std::time::Duration::from_millis(1);
-    let mut m = dir.options().lock_timeout(timeout).create("/work/shop").unwrap();
+    let mut m = dir.options().lock_timeout(timeout).create("/home/ada/shop").unwrap();
     m.append_message(ASSISTANT).unwrap();
     let path = file(&m);
     let lock = names_in(&dir.shop()).into_iter().find(|name| name.ends_with(".lock")).unwrap();
@@ -645,7 +645,7 @@ fn options_print() {
 fn restoring_what_had_not_started_keeps_what_is_stored() {
     let dir = Dir::new();
     let storage = leaflog::MemorySessionStorage::new();
-    let mut m = dir.options().storage(storage.clone()).create("/work/shop").unwrap();
+    let mut m = dir.options().storage(storage.clone()).create("/home/ada/shop").unwrap();
     let state = m.capture_state();
     let first = m.append_message(ASSISTANT).unwrap();
     m.restore_state(state);

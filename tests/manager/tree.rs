@@ -13,7 +13,7 @@ fn parent(manager: &SessionManager, id: &str) -> Option<String> {
 // R18: one entry, child of the leaf, which becomes the leaf.
 #[test]
 fn r18_appends_are_children_of_the_leaf() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     assert_eq!(leaf(&m), None);
     let a = m.append_message(USER).unwrap();
     assert_eq!((leaf(&m), parent(&m, &a)), (Some(a.clone()), None));
@@ -66,7 +66,7 @@ fn replay_metadata_is_dropped_from_what_is_shown() {
 // R4: eight lowercase hex digits.
 #[test]
 fn r4_ids_of_entries() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     for _ in 0..100 {
         let id = m.append_message(USER).unwrap();
         assert!(id.len() == 8 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{id}");
@@ -99,7 +99,7 @@ impl leaflog::Generator for Stuck {
 // R4: ids in use are not used again; after 100 collisions a session id is.
 #[test]
 fn r4_collisions() {
-    let mut m = ManagerOptions::new().generator(|| Box::new(Stuck(0))).in_memory("/work").unwrap();
+    let mut m = ManagerOptions::new().generator(|| Box::new(Stuck(0))).in_memory("/home/ada").unwrap();
     assert_eq!(m.session_id(), "0000000000000001");
     assert_eq!(m.append_message(USER).unwrap(), "deadbeef");
     assert_eq!(m.append_message(USER).unwrap(), "0000000000000002");
@@ -271,7 +271,7 @@ fn provider_payloads() {
     assert_eq!(only_message(&m), REPLAY);
     m.create_branched_session("00000001").unwrap();
     assert_eq!(only_message(&m), REPLAY);
-    let from = dir.options().generator(sequence_b).fork_from(file(&m), "/work/b").unwrap();
+    let from = dir.options().generator(sequence_b).fork_from(file(&m), "/home/ada/b").unwrap();
     assert_eq!(only_message(&from), REPLAYED);
 
     // Another role keeps its own.
@@ -373,7 +373,7 @@ fn entries_in_memory_and_on_disk() {
 // Part C: the role of the last model change on the path; `default` when it says none.
 #[test]
 fn last_model_change_role() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     assert_eq!(m.last_model_change_role().unwrap(), None);
     let a = m.append_message(USER).unwrap();
     m.append_model_change("a/b", Some("smol")).unwrap();

@@ -166,7 +166,7 @@ fn r53f_a_migration() {
     let message = |content: &str| format!(r#"{{"type":"message","message":{{"role":"user","content":"{content}"}}}}"#);
     let old = format!(
         "{}\n{}\n{}\n",
-        r#"{"type":"session","id":"0000000000000001","cwd":"/work"}"#,
+        r#"{"type":"session","id":"0000000000000001","cwd":"/home/ada"}"#,
         message("one"),
         message("two")
     );
