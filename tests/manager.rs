@@ -20,7 +20,11 @@ mod migration;
 mod moves;
 #[path = "manager/names.rs"]
 mod names;
+#[path = "manager/opening.rs"]
+mod opening;
 #[path = "manager/rewrites.rs"]
 mod rewrites;
+#[path = "manager/states.rs"]
+mod states;
 #[path = "manager/tree.rs"]
 mod tree;
