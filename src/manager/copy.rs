@@ -32,7 +32,7 @@ impl SessionManager {
         let id = self.generator.0.session_id();
         let timestamp = time::format(self.generator.0.now_ms());
         let header = LineBuilder::new("session")
-            .json("version", self.copy_version().to_string().as_bytes())
+            .json("version", copy_version(&self.view).to_string().as_bytes())
             .text("id", &id)
             .optional_text("title", self.title())
             .optional_text("titleSource", self.title_source())
@@ -62,7 +62,7 @@ impl SessionManager {
         let id = self.generator.0.session_id();
         let timestamp = time::format(self.generator.0.now_ms());
         let extras = HeaderExtras {
-            version: Some(self.copy_version()),
+            version: Some(copy_version(&self.view)),
             parent_session: self.path.as_deref().map(|path| path.to_string_lossy().into_owned()),
             title: self.title().map(str::to_owned),
             title_source: self.title_source().map(str::to_owned),
@@ -120,7 +120,7 @@ impl SessionManager {
     /// Takes the history of another session into this new one.
     pub(super) fn copy_from(&mut self, source: SessionView) -> Result<()> {
         let extras = HeaderExtras {
-            version: Some(source.header().version.max(CURRENT_SESSION_VERSION)),
+            version: Some(copy_version(&source)),
             parent_session: Some(source.header().id.clone()),
             title: source.title().map(str::to_owned),
             title_source: source.title_source().map(str::to_owned),
@@ -176,9 +176,9 @@ impl SessionManager {
         self.leave_breadcrumb();
         Ok(())
     }
+}
 
-    /// A copy is of its source's version, when that is newer than this library's (R13).
-    fn copy_version(&self) -> u32 {
-        self.header().version.max(CURRENT_SESSION_VERSION)
-    }
+/// A copy is of its source's version, when that is newer than this library's (R13).
+fn copy_version(source: &SessionView) -> u32 {
+    source.header().version.max(CURRENT_SESSION_VERSION)
 }

@@ -231,11 +231,7 @@ impl SessionView {
     /// none (R48).
     #[must_use]
     pub fn title(&self) -> Option<&str> {
-        let title = match &self.title_slot {
-            Some(slot) => Some(slot.title.as_str()),
-            None => self.header.title.as_deref(),
-        };
-        title.filter(|title| !title.is_empty())
+        TitleSlot::title_of(self.title_slot.as_ref(), Some(&self.header))
     }
 
     /// Who gave the title, `auto` or `user`; from where the title is from.
