@@ -1105,7 +1105,8 @@ leaflog_status leaflog_resolve(const struct leaflog_options *options,
                                struct leaflog_listing **listing,
                                struct leaflog_error **error);
 
-/// All sessions that `leaflog_resolve()` could mean, the newest first.
+/// All sessions that `leaflog_resolve()` could mean, the newest first. When `arg` is the whole id, or the whole name of
+/// the file, of just one of them, that one alone.
 leaflog_status leaflog_candidates(const struct leaflog_options *options,
                                   const struct leaflog_find_options *find_options,
                                   struct leaflog_str arg,
@@ -1113,7 +1114,7 @@ leaflog_status leaflog_candidates(const struct leaflog_options *options,
                                   struct leaflog_listing **listing,
                                   struct leaflog_error **error);
 
-/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_resolve()`, the newest first: one
+/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_candidates()`, the newest first: one
 /// after another, a NUL after each.
 leaflog_status leaflog_by_prefix(const struct leaflog_options *options,
                                  const struct leaflog_find_options *find_options,

@@ -1,7 +1,7 @@
 //! The blob store, and where entries refer to it (R2, R51, R52).
 
 use crate::entry::BLOB_PREFIX;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::hex::hex;
 use crate::json::{Edit, Key, Visitor, decode, push_string, walk};
 use crate::storage::{TempFile, disk};
@@ -67,30 +67,47 @@ impl BlobStore {
     /// When it cannot be written.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobHash> {
         let hash = BlobHash::of(bytes);
-        self.put_as(&hash, bytes)?;
-        self.sync(&hash)?;
+        // A sync that fails cannot be repaired by another: a file of its own is.
+        if !self.holds(&hash, bytes) || self.sync(&hash).is_err() {
+            self.write(&hash, bytes, true)?;
+        }
         Ok(hash)
     }
 
-    /// Puts bytes whose hash is known; [`BlobStore::sync`] is left to the caller. A file of that name with other bytes, as a power cut can
-    /// leave it, is replaced.
+    /// Puts bytes whose hash is known; [`BlobStore::sync`] is left to the caller.
     pub(crate) fn put_as(&self, hash: &BlobHash, bytes: &[u8]) -> Result<()> {
-        let path = self.path(hash);
-        let len = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
-        if len == Some(bytes.len() as u64) && std::fs::read(&path).is_ok_and(|there| there == bytes) {
-            return Ok(());
-        }
-        self.write(hash, bytes)
+        if self.holds(hash, bytes) { Ok(()) } else { self.write(hash, bytes, false) }
     }
 
-    /// Writes a blob to a file nobody sees and gives it its name (R51).
-    fn write(&self, hash: &BlobHash, bytes: &[u8]) -> Result<()> {
+    /// Writes a blob anew, from what the store has of it, and waits until it would survive a power cut.
+    pub(crate) fn renew(&self, hash: &BlobHash) -> Result<()> {
+        match self.get(hash)? {
+            Blob::Found(bytes) => self.write(hash, &bytes, true),
+            Blob::Missing | Blob::Damaged => {
+                Err(Error::new(ErrorCode::NotFound, "the blob is lost").at(&self.path(hash)))
+            }
+        }
+    }
+
+    /// These bytes are there. A file of that name can have others, as a power cut leaves it.
+    fn holds(&self, hash: &BlobHash, bytes: &[u8]) -> bool {
+        let path = self.path(hash);
+        let len = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
+        len == Some(bytes.len() as u64) && std::fs::read(&path).is_ok_and(|there| there == bytes)
+    }
+
+    /// Writes a blob to a file nobody sees, syncs that when it has to last, and gives it its name (R51).
+    fn write(&self, hash: &BlobHash, bytes: &[u8], lasting: bool) -> Result<()> {
         let path = self.path(hash);
         let failed = |error| Error::io(error, "cannot write the blob", &path);
         disk::create_dir(&self.dir).map_err(failed)?;
         let temp = TempFile::random(&path).map_err(failed)?;
         disk::write_all(temp.file(), bytes).map_err(failed)?;
-        temp.put_in_place(&path).map_err(failed)
+        if lasting {
+            disk::sync(temp.file()).map_err(failed)?;
+        }
+        temp.put_in_place(&path).map_err(failed)?;
+        if lasting { disk::sync_dir(&self.dir).map_err(failed) } else { Ok(()) }
     }
 
     /// Where a blob is.

@@ -341,7 +341,7 @@ fn compaction(
         return Ok(before.len());
     }
     items.push(ContextItem::Compaction(index as usize));
-    let kept = entry.get_str("firstKeptEntryId").and_then(|id| tree.find_shown(&id));
+    let kept = entry.get_wtf8("firstKeptEntryId").and_then(|id| tree.find(&id));
     Ok(before.iter().position(|&index| Some(index) == kept).unwrap_or(before.len()))
 }
 

@@ -24,6 +24,8 @@ struct Inner {
     path: Option<PathBuf>,
     line: Option<u64>,
     source: Option<io::Error>,
+    /// What went wrong besides.
+    besides: Option<String>,
 }
 
 /// The kind of an [`Error`]. Names and numbers are stable: a code is never given another meaning.
@@ -35,7 +37,7 @@ pub enum ErrorCode {
     NotFound = 1,
     /// A folder where a file belongs.
     IsADirectory = 2,
-    /// The operating system forbids it.
+    /// The operating system forbids it: no right to it, or a file system that is read-only.
     PermissionDenied = 3,
     /// No line of the file is a session header (R15).
     NotASession = 4,
@@ -88,23 +90,19 @@ impl Error {
     /// An error without a cause in the operating system: for storages of one's own.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { code, message: message.into(), path: None, line: None, source: None }))
+        Self(Arc::new(Inner { code, message: message.into(), path: None, line: None, source: None, besides: None }))
     }
 
     /// A failure of the operating system while doing `what` with `path`.
     #[must_use]
     pub fn io(source: io::Error, what: &str, path: &Path) -> Self {
-        let code = match source.kind() {
-            io::ErrorKind::NotFound => ErrorCode::NotFound,
-            io::ErrorKind::IsADirectory => ErrorCode::IsADirectory,
-            io::ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
-            _ => ErrorCode::Io,
-        };
-        let path = Some(path.to_owned());
-        Self(Arc::new(Inner { code, message: what.into(), path, line: None, source: Some(source) }))
+        let (code, path) = (code_of(source.kind()), Some(path.to_owned()));
+        Self(Arc::new(Inner { code, message: what.into(), path, line: None, source: Some(source), besides: None }))
     }
 
-    pub(crate) fn entry_not_found(id: &str) -> Self {
+    /// No entry has the id `id`.
+    #[must_use]
+    pub fn entry_not_found(id: &str) -> Self {
         Self::new(ErrorCode::EntryNotFound, format!("Entry {id} not found"))
     }
 
@@ -124,6 +122,14 @@ impl Error {
         self
     }
 
+    /// Adds a failure that came of undoing what was begun, on an error nobody has a copy of yet.
+    pub(crate) fn besides(mut self, other: &Self) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.besides = Some(other.to_string());
+        }
+        self
+    }
+
     /// The kind of the error.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -133,10 +139,14 @@ impl Error {
     /// What happened and the cause, without the place.
     #[must_use]
     pub fn message(&self) -> String {
-        match &self.0.source {
-            Some(source) => format!("{}: {source}", self.0.message),
-            None => self.0.message.clone(),
+        let mut message = self.0.message.clone();
+        if let Some(source) = &self.0.source {
+            message += &format!(": {source}");
         }
+        if let Some(besides) = &self.0.besides {
+            message += &format!("; besides, {besides}");
+        }
+        message
     }
 
     /// The file or folder it is about.
@@ -155,6 +165,20 @@ impl Error {
     #[must_use]
     pub fn os_errno(&self) -> Option<i32> {
         self.0.source.as_ref().and_then(io::Error::raw_os_error)
+    }
+}
+
+/// The code of a failure of the operating system. What is missing here has none of its own: the number
+/// and the words of the system say what it is (`ENOSPC`, `EMFILE`, `ENAMETOOLONG`). `ENOTDIR` is among
+/// them: only a missing file may be taken for one that is still to be made.
+fn code_of(kind: io::ErrorKind) -> ErrorCode {
+    use io::ErrorKind as Kind;
+    match kind {
+        Kind::NotFound => ErrorCode::NotFound,
+        Kind::IsADirectory => ErrorCode::IsADirectory,
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => ErrorCode::PermissionDenied,
+        Kind::AlreadyExists | Kind::DirectoryNotEmpty => ErrorCode::AlreadyExists,
+        _ => ErrorCode::Io,
     }
 }
 

@@ -67,6 +67,7 @@ mod paths;
 mod persist;
 mod report;
 mod storage;
+mod text;
 mod tree;
 mod view;
 

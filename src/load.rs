@@ -6,9 +6,10 @@
 use crate::entry::{BLOB_PREFIX, EntryKind, Facts, Field, MessageFacts, Role, TitleSlot, Usage, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Nothing, Search, Strings};
-use crate::json::{Cursor, Json, Line, OnValue, Scanner, wtf8_to_str};
+use crate::json::{Cursor, Json, Line, OnValue, Scanner};
 use crate::storage::Source;
 use crate::tree::{Id, Names, Parent, Slot, hex_id};
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::num::NonZero;
 use std::ops::Range;
@@ -22,12 +23,12 @@ pub(crate) struct Scan {
     pub(crate) others: Vec<Other>,
     pub(crate) lines: LineNumbers,
     pub(crate) labels: Vec<LabelEvent>,
-    /// The usage of all lines.
+    /// The usage of all lines, but for those of `usages`.
     pub(crate) usage: Usage,
-    /// The costs of the lines that `usage` leaves out: a sum of floats depends on its order, so a
-    /// later part hands its costs on and the sum is made in file order.
-    costs: Vec<f64>,
-    collect_costs: bool,
+    /// What each message says, when they are not the first of a sum: a sum of floats depends on its
+    /// order, so it is made in that of the file.
+    pub(crate) usages: Vec<Usage>,
+    collect_usages: bool,
     /// Physical lines.
     pub(crate) line_count: u64,
 }
@@ -63,8 +64,9 @@ pub(crate) enum OtherKind {
 #[derive(Debug)]
 pub(crate) struct LabelEvent {
     pub(crate) entry: u32,
-    pub(crate) target: String,
-    pub(crate) label: Option<String>,
+    /// In WTF-8, as ids are compared.
+    pub(crate) target: Vec<u8>,
+    pub(crate) label: Option<Vec<u8>>,
 }
 
 /// The physical line of each entry: kept only where it is not the line after the one before.
@@ -140,7 +142,7 @@ impl Reader {
     /// Scans a piece of a file that grew: whole lines, the last one even without its newline.
     /// `line`: the number of lines before it.
     pub(crate) fn lines(&mut self, bytes: &[u8], offset: u64, line: u64) -> Result<Scan> {
-        let mut scan = Scan { line_count: line, ..Scan::default() };
+        let mut scan = Scan { line_count: line, collect_usages: true, ..Scan::default() };
         scan.piece(self, bytes, offset, true)?;
         Ok(scan)
     }
@@ -255,8 +257,8 @@ fn line_start(source: &Source, from: u64) -> Result<u64> {
 }
 
 /// Scans the lines of `range`, which starts and ends with a line.
-fn scan_range(source: &Source, range: Range<u64>, collect_costs: bool) -> Result<Scan> {
-    let mut part = Scan { collect_costs, ..Scan::default() };
+fn scan_range(source: &Source, range: Range<u64>, collect_usages: bool) -> Result<Scan> {
+    let mut part = Scan { collect_usages, ..Scan::default() };
     let mut reader = Reader::new();
     pieces(source, range, usize::MAX, &mut Vec::new(), |bytes, offset, end| {
         part.piece(&mut reader, bytes, offset, end == End::Last)
@@ -423,9 +425,8 @@ impl Scan {
             ..other
         }));
         self.labels.extend(part.labels.into_iter().map(|event| LabelEvent { entry: event.entry + entries, ..event }));
-        self.usage += part.usage;
-        for cost in part.costs {
-            self.usage.cost += cost;
+        for usage in part.usages {
+            self.usage += usage;
         }
         self.line_count += part.line_count;
         Ok(())
@@ -534,19 +535,19 @@ impl LineReader<'_> {
             if facts.message.has_provider_payload {
                 slot.mark_provider_payload();
             }
-            if let Some(mut usage) = facts.message.usage(self.bytes) {
-                if self.scan.collect_costs {
-                    self.scan.costs.push(usage.cost);
-                    usage.cost = 0.0;
+            if let Some(usage) = facts.message.usage(self.bytes) {
+                if self.scan.collect_usages {
+                    self.scan.usages.push(usage);
+                } else {
+                    self.scan.usage += usage;
                 }
-                self.scan.usage += usage;
             }
         } else if kind == EntryKind::Label
             && let Some(target) = facts.target.text(self.bytes)
         {
-            let string = |text: &[u8]| wtf8_to_str(text).into_owned();
-            let label = facts.label.text(self.bytes).filter(|label| !label.is_empty()).map(|label| string(&label));
-            self.scan.labels.push(LabelEvent { entry: index, target: string(&target), label });
+            let label = facts.label.text(self.bytes).filter(|label| !label.is_empty());
+            let (target, label) = (target.into_owned(), label.map(Cow::into_owned));
+            self.scan.labels.push(LabelEvent { entry: index, target, label });
         }
         let line = self.scan.line_count;
         self.scan.lines.push(index, line);

@@ -1,9 +1,11 @@
 //! The scan: line numbers, what is not an entry, files read in pieces and by several threads.
 
-use super::{BYTES_A_THREAD, LineNumbers, Other, OtherKind, READ, Reader, Scan, line_start, scan};
+#[path = "load_messages_tests.rs"]
+mod messages;
+
+use super::{BYTES_A_THREAD, LineNumbers, Other, OtherKind, READ, Scan, line_start, scan};
 use crate::entry::{EntryKind, Role};
 use crate::error::ErrorCode;
-use crate::json::cursor::Nothing;
 use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot};
 use proptest::prelude::*;
@@ -212,7 +214,7 @@ fn what_the_index_knows_of_an_entry() {
 
 /// A session of some length with everything in it that a scan looks at, about `size` bytes.
 fn mixture(size: usize) -> String {
-    let mut text = String::with_capacity(size + 3000);
+    let mut text = String::with_capacity(size + 4000);
     text.push_str("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     let mut state = 5u32;
     let mut at = 0u32;
@@ -232,9 +234,9 @@ fn mixture(size: usize) -> String {
             4 => writeln!(text, "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"text\":\"{pad}"),
             _ => writeln!(
                 text,
-                "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":\"{parent:08x}\",\"timestamp\":\"2026-02-16T10:20:30.{:03}Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"{pad}{pad}\",\"usage\":{{\"input\":{at},\"output\":2,\"cost\":{{\"total\":0.{}}}}}}}}}",
+                "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":\"{parent:08x}\",\"timestamp\":\"2026-02-16T10:20:30.{:03}Z\",\"message\":{{\"role\":\"assistant\",\"content\":\"{pad}{pad}\",\"usage\":{{\"input\":{at}.{n},\"output\":2.{n},\"cacheRead\":0.{n},\"cacheWrite\":0.{n},\"premiumRequests\":0.{n},\"cost\":{{\"total\":0.{n}}}}}}}}}",
                 at % 1000,
-                state >> 12,
+                n = state >> 12,
             ),
         }
         .unwrap();
@@ -242,14 +244,14 @@ fn mixture(size: usize) -> String {
     text
 }
 
-// Cut into parts or not: the same entries, lines, labels, others, and the same cost to the last
+// Cut into parts or not: the same entries, lines, labels, others, and the same usage to the last
 // bit, because it is summed in the order of the file.
 #[test]
 fn threads_find_what_one_finds() {
     let size = usize::try_from(BYTES_A_THREAD * 4 + 100_000).unwrap();
     let mut text = mixture(size);
-    // A cost that sums to something else in another order.
-    let large = r#"{"type":"message","id":"ffffffff","message":{"role":"assistant","usage":{"cost":{"total":1e16}}}}"#;
+    // Numbers that sum to something else in another order.
+    let large = r#"{"type":"message","id":"ffffffff","message":{"role":"assistant","usage":{"input":1e16,"output":1e16,"cacheRead":1e16,"cacheWrite":1e16,"premiumRequests":1e16,"cost":{"total":1e16}}}}"#;
     let minus = large.replace("1e16", "-1e16");
     let starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     text.insert_str(starts[starts.len() / 2], &format!("{minus}\n"));
@@ -345,7 +347,7 @@ fn pieces_of_a_file() {
 fn a_file_that_fills_the_buffer() {
     for whole in [READ, 2 * READ] {
         for last in ["}", "\n", "\r", "x"] {
-            let mut text = mixture(whole - 3000);
+            let mut text = mixture(whole - 4000);
             text.push_str("{\"type\":\"custom\",\"data\":\"");
             text.push_str(&"z".repeat(whole - text.len() - 2 - last.len()));
             text.push_str("\"}");
@@ -514,96 +516,4 @@ proptest! {
         let rest = String::from_utf8(rest).unwrap();
         prop_assert!(rest.chars().all(|c| " \t\r\n\0\u{feff}|".contains(c)), "{:?}", rest);
     }
-}
-
-// A message read alone gives what the scan of its line gives, and is refused when that would not be
-// a line of one entry that holds it whole.
-#[test]
-fn messages_alone() {
-    let usage = r#""usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"cost":{"total":0.5}}"#;
-    let reference = format!("blob:sha256:{}", "a".repeat(64));
-    let whole = [
-        "{}".to_owned(),
-        r#"{"role":"user","content":"x"}"#.to_owned(),
-        format!(r#"{{"role":"assistant","content":[],{usage}}}"#),
-        format!(r#"{{"role":"user",{usage}}}"#),
-        format!(r#"{{"role":"toolResult","toolName":"task","details":{{{usage}}}}}"#),
-        format!(r#"{{"role":"toolResult","toolName":"bash","details":{{{usage}}}}}"#),
-        format!(r#"{{"role":"user","role":"assistant",{usage},"usage":null}}"#),
-        r#"{"role":"assis\u0074ant","providerPayload":{"type":"x"}}"#.to_owned(),
-        format!(r#"{{"role":"user","content":[{{"type":"image","data":"{reference}"}}]}}"#),
-        r#"{"content":"\u0062lob:sha256:"}"#.to_owned(),
-        "{\t\"role\" :\t\"user\"}".to_owned(),
-        format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)),
-    ];
-    for text in &whole {
-        let message = Reader::new().message::<Nothing>(text.as_bytes()).unwrap_or_else(|| panic!("{text:.80}"));
-        let line = scanned(format!(r#"{{"type":"message","message":{text}}}"#));
-        let slot = message.slot(line.slots[0].len);
-        assert_eq!(format!("{slot:?}"), format!("{:?}", line.slots[0]), "{text:.80}");
-        assert_eq!(message.usage().unwrap_or_default(), line.usage, "{text:.80}");
-    }
-    let refused = [
-        "",
-        " ",
-        "1",
-        "[]",
-        "null",
-        "\"{}\"",
-        "{",
-        "{}}",
-        "{},\"id\":\"x\"",
-        "{} {}",
-        " {}",
-        "{} ",
-        "{}\0",
-        "\u{feff}{}",
-        "{\n}",
-        "{\r}",
-        "{\"a\":1",
-        "{\"a\":\"\t\"}",
-        "{\"a\":\"\\x\"}",
-        "{\"a\":01}",
-    ];
-    // One after another with the same reader, as a manager does.
-    let mut reader = Reader::new();
-    for text in refused {
-        assert_eq!(reader.message::<Nothing>(text.as_bytes()), None, "{text:?}");
-        assert!(reader.message::<Nothing>(br#"{"role":"assistant","content":"some text"}"#).is_some());
-    }
-}
-
-// R33-R36: what is looked for in a message while it is read is in every one whose line has another
-// form on disk.
-#[test]
-fn messages_that_are_written_as_they_are() {
-    use crate::persist::{MayChange, is_plain, prepare};
-    let base64 = "QUJD".repeat(400);
-    let long = "x".repeat(500_001);
-    for (text, changes) in [
-        (r#"{"role":"user","content":"plain"}"#.to_owned(), false),
-        (r#"{"role":"user","content":"a \u001b[1m of a terminal"}"#.to_owned(), false),
-        (format!(r#"{{"content":[{{"type":"image","data":"{base64}"}}]}}"#), true),
-        (format!(r#"{{"content":[{{"data":"{base64}","type":"\u0069mage"}}]}}"#), true),
-        (format!(r#"{{"a":[[{{"image_url":"data:image/png;base64,{base64}"}}]]}}"#), true),
-        (format!(r#"{{"image_url":{{"url":"data:image\/png;base64,{base64}"}}}}"#), true),
-        (format!(r#"{{"mimeType":"image\/png","data":"{}"}}"#, "QUJD".repeat(125_001)), true),
-        (r#"{"content":[{"partialJson":"x"}]}"#.to_owned(), true),
-        (r#"{"a":[{"b":1},{"b":{"jsonlEvents":[]}}]}"#.to_owned(), true),
-        (r#"{"partial\u004ason":1}"#.to_owned(), true),
-        (format!(r#"{{"content":"{long}"}}"#), true),
-        // May change and does not.
-        (r#"{"content":[{"type":"image","data":"QUJD"}]}"#.to_owned(), false),
-        (r#"{"content":"partialJson, jsonlEvents, an image"}"#.to_owned(), false),
-    ] {
-        let message = Reader::new().message::<MayChange>(text.as_bytes()).unwrap();
-        let is_plain = is_plain(text.as_bytes(), message.found, message.unicode_escapes);
-        assert_eq!(prepare(text.as_bytes()).is_some(), changes, "{text:.80}");
-        assert!(!(is_plain && changes), "{text:.80}");
-    }
-    let message = Reader::new().message::<MayChange>(br#"{"content":"image\u001b","type":"imag"}"#).unwrap();
-    assert!(message.found, "a value that begins with image");
-    let text = br#"{"content":"an image \u001b","type":"imag"}"#;
-    let message = Reader::new().message::<MayChange>(text).unwrap();
-    assert!(is_plain(text, message.found, message.unicode_escapes));
 }

@@ -6,7 +6,8 @@
 use leaflog::{ContextItem, ErrorCode, Leaf, ManagerOptions, SessionManager, SessionView, ViewOptions};
 use leaflog::{format_time, is_image_data_url, parse_session_entries};
 
-const HEADER: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}"#;
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada"}"#;
 
 fn view(lines: &[&str]) -> SessionView {
     ViewOptions::new().read_bytes([&[HEADER], lines].concat().join("\n")).unwrap()
@@ -108,7 +109,7 @@ fn a_plan_is_the_context_without_its_messages() {
 #[test]
 fn texts_take_anothers_place_with_the_next_rewrite() {
     let dir = tempfile::tempdir().unwrap();
-    let mut session = ManagerOptions::new().agent_dir(dir.path()).create("/work").unwrap();
+    let mut session = ManagerOptions::new().agent_dir(dir.path()).create("/home/ada").unwrap();
     session.append_message(r#"{"role":"user","content":"1"}"#).unwrap();
     session.append_message(r#"{"role":"assistant","content":[]}"#).unwrap();
     let path = session.session_file().unwrap().to_owned();
@@ -186,7 +187,7 @@ fn values_as_they_stand() {
 #[test]
 fn a_failure_that_is_reported_stays_in_force() {
     let dir = tempfile::tempdir().unwrap();
-    let mut session = ManagerOptions::new().agent_dir(dir.path()).create("/work").unwrap();
+    let mut session = ManagerOptions::new().agent_dir(dir.path()).create("/home/ada").unwrap();
     session.append_message(r#"{"role":"assistant"}"#).unwrap();
     session.report_failure(leaflog::Error::new(ErrorCode::Io, "the network is gone"));
     assert_eq!(session.append_message(r#"{"role":"user"}"#).unwrap_err().message(), "the network is gone");

@@ -68,9 +68,45 @@ fn codes_are_frozen() {
         (ErrorCode::Ambiguous, 7, "AMBIGUOUS"),
         (ErrorCode::InvalidArgument, 8, "INVALID_ARGUMENT"),
         (ErrorCode::Io, 9, "IO"),
+        (ErrorCode::Locked, 10, "LOCKED"),
+        (ErrorCode::Closed, 11, "CLOSED"),
+        (ErrorCode::AlreadyExists, 12, "ALREADY_EXISTS"),
     ];
     for (code, number, name) in table {
         assert_eq!((code as i32, code.as_str(), code.to_string()), (number, name, name.to_owned()));
+    }
+}
+
+// The numbers are those of Linux's errno.h.
+#[cfg(target_os = "linux")]
+#[test]
+fn codes_of_the_system() {
+    let table = [
+        (1, "EPERM", ErrorCode::PermissionDenied),
+        (2, "ENOENT", ErrorCode::NotFound),
+        (5, "EIO", ErrorCode::Io),
+        (13, "EACCES", ErrorCode::PermissionDenied),
+        (17, "EEXIST", ErrorCode::AlreadyExists),
+        (18, "EXDEV", ErrorCode::Io),
+        (20, "ENOTDIR", ErrorCode::Io),
+        (21, "EISDIR", ErrorCode::IsADirectory),
+        (22, "EINVAL", ErrorCode::Io),
+        (23, "ENFILE", ErrorCode::Io),
+        (24, "EMFILE", ErrorCode::Io),
+        (27, "EFBIG", ErrorCode::Io),
+        (28, "ENOSPC", ErrorCode::Io),
+        (30, "EROFS", ErrorCode::PermissionDenied),
+        (36, "ENAMETOOLONG", ErrorCode::Io),
+        (39, "ENOTEMPTY", ErrorCode::AlreadyExists),
+        (40, "ELOOP", ErrorCode::Io),
+        (116, "ESTALE", ErrorCode::Io),
+        (122, "EDQUOT", ErrorCode::Io),
+    ];
+    for (number, name, code) in table {
+        let path = Path::new("/home/ada/shop");
+        let error = Error::io(std::io::Error::from_raw_os_error(number), "cannot do it", path);
+        assert_eq!((error.code(), error.os_errno(), error.path()), (code, Some(number), Some(path)), "{name}");
+        assert!(error.to_string().starts_with("/home/ada/shop: cannot do it: "), "{error}");
     }
 }
 

@@ -121,7 +121,7 @@ fn facts_are_as_written_by_hand() {
         }
         same("children", sorted(&Value::Object(children)), sorted(&facts["children"]))?;
         let labels: serde_json::Map<_, _> =
-            view.labels().map(|(target, label)| (target.to_owned(), json!(label))).collect();
+            view.labels().map(|(target, label)| (target.into_owned(), json!(label))).collect();
         same("labels", sorted(&Value::Object(labels)), sorted(&facts["labels"]))?;
         let usage = serde_json::to_value(view.usage()).unwrap();
         for (key, want) in facts["usage"].as_object().unwrap() {

@@ -249,7 +249,7 @@ fn many_labels() {
     });
     // Of each two the second counts; every other one clears.
     assert_eq!(view.labels().count(), MANY as usize / 4);
-    assert_eq!(view.label("00000000"), Some("l1"));
+    assert_eq!(view.label("00000000").as_deref(), Some("l1"));
     assert_eq!(view.label("00000001"), None);
     walk(&view);
 }

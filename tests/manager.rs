@@ -20,8 +20,12 @@ mod migration;
 mod moves;
 #[path = "manager/names.rs"]
 mod names;
+#[path = "manager/opening.rs"]
+mod opening;
 #[path = "manager/rewrites.rs"]
 mod rewrites;
+#[path = "manager/states.rs"]
+mod states;
 #[path = "manager/taken_in.rs"]
 mod taken_in;
 #[path = "manager/tree.rs"]

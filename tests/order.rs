@@ -11,7 +11,7 @@ const CHILD: &str = "LEAFLOG_ORDER_DIR";
 
 /// What is watched: two messages, a rename, an image, a flush.
 fn child(dir: &Path) {
-    let mut m = ManagerOptions::new().agent_dir(dir.join("agent")).create("/work").unwrap();
+    let mut m = ManagerOptions::new().agent_dir(dir.join("agent")).create("/home/ada").unwrap();
     m.append_message(r#"{"role":"assistant","content":"Hi"}"#).unwrap();
     m.set_session_name("RENAMED", TitleSource::User).unwrap();
     let data = "AAAA".repeat(400);
@@ -76,7 +76,7 @@ fn r31_r51_order() {
     }
     let agent = dir.path().join("agent").into_os_string().into_string().unwrap();
     let calls: Vec<_> = calls(&traced).into_iter().filter(|(_, call)| call.contains(&agent)).collect();
-    let folder = format!("{agent}/sessions/--work-->");
+    let folder = format!("{agent}/sessions/--home-ada-->");
     let blobs = format!("{agent}/blobs>");
 
     // The rename: the temporary file is written and synced, then it gets the name, then the folder

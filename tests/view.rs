@@ -3,7 +3,7 @@
 use leaflog::{Leaf, SessionManager, ViewOptions};
 
 const FILE: &str = concat!(
-    r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work"}"#,
+    r#"{"type":"session","version":3,"id":"1f9d2a6b9c0d1234","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada"}"#,
     "\n",
     r#"{"type":"message","id":"r","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"Q"}}"#,
     "\n",
@@ -51,7 +51,7 @@ fn a_context_by_message_and_without_messages() {
 
 #[test]
 fn the_revision_is_another_when_entries_change_place() {
-    let mut manager = SessionManager::in_memory("/work").unwrap();
+    let mut manager = SessionManager::in_memory("/home/ada").unwrap();
     let first = manager.revision();
     manager.append_message(r#"{"role":"user","content":1}"#).unwrap();
     assert_eq!(manager.revision(), first);

@@ -107,7 +107,7 @@ fn f2_the_parent_of_a_written_entry_is_written() {
     let before = fs::read(&path).unwrap();
     let blobs = block_blobs(dir.path());
     let error = manager.append_message(&image()).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::Io, "{error}");
+    assert_eq!(error.code(), ErrorCode::AlreadyExists, "{error}");
     assert!(manager.append_message(USER).is_err());
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(manager.persist_status().unsaved, 2);
@@ -147,7 +147,7 @@ fn f3_a_failure_is_said_until_the_retry() {
     ] {
         assert_eq!(error.to_string(), first.to_string());
     }
-    assert_eq!(manager.label(&ids(&manager)[0]), Some("label"));
+    assert_eq!(manager.label(&ids(&manager)[0]).as_deref(), Some("label"));
     let status = manager.persist_status();
     assert_eq!((status.unsaved, status.last_saved), (3, Some(ids(&manager)[0].clone())));
     // The retry fails as long as there is a reason, and that is said again.
@@ -207,7 +207,7 @@ fn f7_a_branch_has_no_orphans() {
     assert_eq!(view.entries().len(), 4);
     let parents: Vec<_> = view.entries().map(|entry| entry.parent().map(|parent| parent.position())).collect();
     assert_eq!(parents, [None, Some(0), Some(1), Some(2)]);
-    assert_eq!(view.label(&root), Some("begin"));
+    assert_eq!(view.label(&root).as_deref(), Some("begin"));
     assert_eq!(view.context(Leaf::Last).unwrap().messages().len(), 3);
 }
 
@@ -415,7 +415,8 @@ fn f25_ids_are_not_paths() {
     let sessions = dir.path().join("agent/sessions/x");
     fs::create_dir_all(&sessions).unwrap();
     let path = sessions.join("evil.jsonl");
-    let header = r#"{"type":"session","version":3,"id":"../../../victim","timestamp":"../../../victim","cwd":"/work"}"#;
+    let header =
+        r#"{"type":"session","version":3,"id":"../../../victim","timestamp":"../../../victim","cwd":"/home/ada"}"#;
     let entry = r#"{"type":"message","id":"../../../victim","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":[{"type":"image","data":"blob:sha256:../../../victim"}]}}"#;
     fs::write(&path, format!("{header}\n{entry}\n")).unwrap();
     let mut manager = options(dir.path()).open(&path).unwrap();
@@ -495,8 +496,8 @@ fn f27_a_missing_blob_costs_itself_only() {
     assert!(SessionView::open(&path).unwrap().report().unwrap().missing_blobs.is_empty());
 }
 
-// F27, R51: a blob that is removed before it was made to survive a power cut is said once, and
-// does not stop the session.
+// F27, R51: a blob that is removed before it was made to survive a power cut is put again by the retry:
+// the image is in memory still.
 #[test]
 fn f27_a_blob_that_is_removed_before_the_flush() {
     let dir = tempfile::tempdir().unwrap();
@@ -508,5 +509,5 @@ fn f27_a_blob_that_is_removed_before_the_flush() {
     manager.append_message(USER).unwrap();
     manager.flush().unwrap();
     let report = SessionView::open(&path).unwrap().report().unwrap();
-    assert_eq!(report.missing_blobs.len(), 1);
+    assert_eq!(report.missing_blobs, []);
 }

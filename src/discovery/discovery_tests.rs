@@ -94,8 +94,13 @@ fn prefixes() {
     dir.session("other_1f00.jsonl", "zz", 3);
     dir.session("third.jsonl", "1f", 2);
     dir.file("no_1f.jsonl", "not a session", 9);
-    assert_eq!(dir.names(&dir.finder().by_prefix("1f")), ["other_1f00.jsonl", "third.jsonl", name]);
+    assert_eq!(dir.names(&dir.finder().by_prefix("1")), ["other_1f00.jsonl", "third.jsonl", name]);
     assert_eq!(dir.finder().by_prefix("").len(), 3);
+    // A whole id is not the start of others, and neither is a whole name; two of them are told.
+    assert_eq!(dir.names(&dir.finder().by_prefix("1F")), ["third.jsonl"]);
+    assert_eq!(dir.names(&dir.finder().by_prefix("Other_1F00")), ["other_1f00.jsonl"]);
+    dir.session("fourth_1f00.jsonl", "yy", 1);
+    assert_eq!(dir.names(&dir.finder().by_prefix("1f00")), ["other_1f00.jsonl", "fourth_1f00.jsonl"]);
     // Of the file name: with its ending too.
     assert_eq!(dir.names(&dir.finder().by_prefix("third.jsonl")), ["third.jsonl"]);
 }

@@ -3,6 +3,7 @@
 use super::summary::Summary;
 use crate::entry::time;
 use crate::storage::walk::Found;
+use crate::text::trim;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::cmp::Ordering;
@@ -104,20 +105,32 @@ impl SessionInfo {
     /// the last `_` of that name. Case does not count.
     #[must_use]
     pub fn is_meant_by(&self, prefix: &str) -> bool {
-        let prefix = prefix.to_lowercase();
-        begins(&self.id, &prefix) || file_is_meant(&self.path, &prefix)
+        Meant::by(&prefix.to_lowercase(), &self.id, &self.path).is_some()
     }
 }
 
-/// Whether the name of a file, or what follows its last `_`, begins with `prefix`, in lower case.
-pub(super) fn file_is_meant(path: &Path, prefix: &str) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    begins(name, prefix) || name.rsplit_once('_').is_some_and(|(_, id)| begins(id, prefix))
+/// How a text means a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// It begins the id, the name of the file, or what follows the last `_` of that name.
+    Begun,
+    /// It is one of these, the name with its ending or without.
+    Whole,
 }
 
-/// Whether a text begins with `prefix`, in lower case.
-pub(super) fn begins(text: &str, prefix: &str) -> bool {
-    text.to_lowercase().starts_with(prefix)
+impl Meant {
+    /// How `text`, which is in lower case, means the session of this id and file.
+    pub(super) fn by(text: &str, id: &str, path: &Path) -> Option<Self> {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let last = name.rsplit_once('_').map_or(name, |(_, last)| last);
+        let [id, name, last] = [id, name, last].map(str::to_lowercase);
+        let is_whole = |name: &str| text == name || name.strip_suffix(".jsonl") == Some(text);
+        if text == id || is_whole(&name) || is_whole(&last) {
+            return Some(Self::Whole);
+        }
+        let is_begun = id.starts_with(text) || name.starts_with(text) || last.starts_with(text);
+        is_begun.then_some(Self::Begun)
+    }
 }
 
 /// The newest first; of the same age, the later name.
@@ -186,7 +199,6 @@ fn time_ago(then: SystemTime, now: SystemTime) -> String {
 fn clean(text: &str) -> Option<String> {
     let line = text.split('\n').next().unwrap_or_default();
     let line: String = line.chars().filter(|&c| !matches!(c, '\0'..='\x1f' | '\x7f')).collect();
-    // JavaScript's trim takes a byte order mark for a blank too.
-    let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let line = trim(&line);
     (!line.is_empty()).then(|| line.to_owned())
 }

@@ -17,7 +17,7 @@ use crate::json::Scanner;
 use crate::paths::{AgentDirs, absolute};
 use crate::storage::walk::Found;
 use crate::storage::{SessionStorage, Source};
-use info::{begins, file_is_meant, newest_first};
+use info::{Meant, newest_first};
 use place::{Place, named};
 use project::Project;
 use std::fmt;
@@ -197,14 +197,15 @@ impl SessionFinder {
     }
 
     /// All sessions that [`SessionFinder::resolve`] could mean, the newest first: those of the
-    /// project, and those of all projects when it has none.
+    /// project, and those of all projects when it has none. When `arg` is the whole id, or the whole name,
+    /// of just one of them, that one alone.
     #[must_use]
     pub fn candidates(&self, arg: &str, cwd: impl AsRef<Path>) -> Vec<Resumable> {
         self.resumable(arg, cwd.as_ref(), usize::MAX)
     }
 
     /// The files of the sessions of all projects that `prefix` means, as in
-    /// [`SessionFinder::resolve`], the newest first.
+    /// [`SessionFinder::candidates`], the newest first.
     #[must_use]
     pub fn by_prefix(&self, prefix: &str) -> Vec<PathBuf> {
         let files = self.place().find(&self.all_roots(), true, &mut Vec::new());
@@ -280,13 +281,22 @@ impl SessionFinder {
         })
     }
 
-    /// The newest of the files that `arg` means.
+    /// The newest of the files that `arg` means, at most `most`.
     fn meant(&self, files: Vec<Found>, arg: &str, project: Option<&Project>, most: usize) -> Vec<Found> {
         let arg = arg.to_lowercase();
-        let is_meant = |(found, summary): &(Found, Summary)| {
-            file_is_meant(&found.path, &arg) || summary.header.as_ref().is_some_and(|header| begins(&header.id, &arg))
-        };
-        self.beginnings(sorted(files), project).filter(is_meant).take(most).map(|(found, _)| found).collect()
+        let mut found: Vec<(Found, Meant)> = self
+            .beginnings(sorted(files), project)
+            .filter_map(|(found, summary)| {
+                let meant = Meant::by(&arg, &summary.header.as_ref()?.id, &found.path)?;
+                Some((found, meant))
+            })
+            .take(most)
+            .collect();
+        // A whole id is not the start of others.
+        if found.iter().filter(|(_, meant)| *meant == Meant::Whole).count() == 1 {
+            found.retain(|(_, meant)| *meant == Meant::Whole);
+        }
+        found.into_iter().map(|(found, _)| found).collect()
     }
 
     fn resumable(&self, arg: &str, cwd: &Path, most: usize) -> Vec<Resumable> {

@@ -51,14 +51,8 @@ pub(super) enum Verdict {
 }
 
 impl Summary {
-    /// The title: that of the title slot when there is one, else the header's; an empty one is none
-    /// (R48).
     pub(super) fn title(&self) -> Option<&str> {
-        let title = match &self.slot {
-            Some(slot) => Some(slot.title.as_str()),
-            None => self.header.as_ref().and_then(|header| header.title.as_deref()),
-        };
-        title.filter(|title| !title.is_empty())
+        TitleSlot::title_of(self.slot.as_ref(), self.header.as_ref())
     }
 
     /// Reads a whole session. `judge` is asked after each piece, from the moment the header is

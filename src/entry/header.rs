@@ -106,6 +106,16 @@ impl TitleSlot {
         }
     }
 
+    /// The title that counts: that of the slot when there is one, else the header's. An empty one is none
+    /// (R48).
+    pub(crate) fn title_of<'a>(slot: Option<&'a Self>, header: Option<&'a Header>) -> Option<&'a str> {
+        let title = match slot {
+            Some(slot) => Some(slot.title.as_str()),
+            None => header.and_then(|header| header.title.as_deref()),
+        };
+        title.filter(|title| !title.is_empty())
+    }
+
     /// Bytes of the line, its newline included.
     pub(crate) const LEN: usize = 256;
 

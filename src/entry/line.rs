@@ -1,6 +1,6 @@
 //! Building the line of a new entry or header.
 
-use crate::json::push_string;
+use crate::json::{push_string, push_wtf8};
 
 /// One JSON object, member by member, in the order they are added.
 pub(crate) struct LineBuilder {
@@ -53,6 +53,18 @@ impl LineBuilder {
         self.text.push(b':');
         self.text.extend_from_slice(value);
         self
+    }
+
+    /// A text in WTF-8, in which a lone surrogate stays what it is.
+    pub(crate) fn wtf8(self, key: &'static str, value: &[u8]) -> Self {
+        self.value(key, |text| push_wtf8(text, value))
+    }
+
+    pub(crate) fn wtf8_or_null(self, key: &'static str, value: Option<&[u8]>) -> Self {
+        match value {
+            Some(value) => self.wtf8(key, value),
+            None => self.json(key, b"null"),
+        }
     }
 
     pub(crate) fn text_or_null(self, key: &'static str, value: Option<&str>) -> Self {

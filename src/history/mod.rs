@@ -262,15 +262,6 @@ fn closed(path: &Path) -> Error {
     Error::new(ErrorCode::Closed, "the history is closed").at(path)
 }
 
-/// White space as JavaScript has it: a byte order mark is, NEL is not.
-fn is_space(c: char) -> bool {
-    c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
-}
-
-fn trim(prompt: &str) -> &str {
-    prompt.trim_matches(is_space)
-}
-
 #[cfg(test)]
 #[path = "history_tests.rs"]
 mod tests;

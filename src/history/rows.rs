@@ -1,6 +1,7 @@
 //! Reading: the rows, and what a query means.
 
-use super::{HistoryEntry, is_space};
+use super::HistoryEntry;
+use crate::text::is_space;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, Row};
 

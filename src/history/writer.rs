@@ -1,8 +1,9 @@
 //! Storing prompts: a thread that writes what was added, one transaction a batch.
 
+use super::damage;
 use super::database::{Database, Link};
-use super::{damage, trim};
 use crate::error::{Error, ErrorCode, Result};
+use crate::text::trim;
 use parking_lot::{Condvar, Mutex};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A JSON value as its text.
 
 use super::cursor::{Cursor, Valid};
-use super::string::decode;
+use super::string::{decode, decode_wtf8};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -87,6 +87,14 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// The characters of a string in WTF-8, as they are compared.
+    pub(crate) fn as_wtf8(self) -> Option<Cow<'a, [u8]>> {
+        match self.0 {
+            [b'"', inner @ .., b'"'] => Some(decode_wtf8(inner)),
+            _ => None,
+        }
+    }
+
     /// The nearest double of a number, infinite when it is too large; `None` for other values.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
@@ -126,6 +134,11 @@ impl<'a> Json<'a> {
     #[must_use]
     pub fn get_str(self, key: &str) -> Option<Cow<'a, str>> {
         self.get(key)?.as_str()
+    }
+
+    /// [`Json::get`], then [`Json::as_wtf8`].
+    pub(crate) fn get_wtf8(self, key: &str) -> Option<Cow<'a, [u8]>> {
+        self.get(key)?.as_wtf8()
     }
 
     /// The members of an object in the order of the text, duplicates too; none for other values.

@@ -178,11 +178,15 @@ impl SessionManager {
         let preserve = optional(compaction.preserve_data)?;
         let from_extension = compaction.from_extension.map(|from| from.to_string());
         let tokens = compaction.tokens_before.to_string();
+        let first_kept = match self.view.tree().find_shown(compaction.first_kept_entry_id) {
+            Some(index) => self.stored_id(index),
+            None => compaction.first_kept_entry_id.as_bytes().to_vec(),
+        };
         self.append(|base| {
             base.line("compaction")
                 .text("summary", compaction.summary)
                 .optional_text("shortSummary", compaction.short_summary)
-                .text("firstKeptEntryId", compaction.first_kept_entry_id)
+                .wtf8("firstKeptEntryId", &first_kept)
                 .json("tokensBefore", tokens.as_bytes())
                 .optional_json("details", details.as_deref())
                 .optional_json("fromExtension", from_extension.as_deref().map(str::as_bytes))
@@ -241,8 +245,8 @@ impl SessionManager {
     /// # Errors
     /// `ENTRY_NOT_FOUND` when there is no such entry; as every append.
     pub fn append_label_change(&mut self, target_id: &str, label: Option<&str>) -> Result<String> {
-        self.index_of(target_id)?;
-        self.append(|base| base.line("label").text("targetId", target_id).optional_text("label", label))
+        let target = self.stored_id(self.index_of(target_id)?);
+        self.append(|base| base.line("label").wtf8("targetId", &target).optional_text("label", label))
     }
 
     /// Moves the leaf to an entry, or with `None` to before the first one, and appends there what
@@ -261,10 +265,11 @@ impl SessionManager {
         let details = optional(details)?;
         let from_extension = from_extension.map(|from| from.to_string());
         let leaf = from_id.map(|id| self.index_of(id)).transpose()?;
+        let from = leaf.map_or_else(|| b"root".to_vec(), |leaf| self.stored_id(leaf));
         self.view.set_leaf(leaf);
         self.append(|base| {
             base.line("branch_summary")
-                .text("fromId", from_id.unwrap_or("root"))
+                .wtf8("fromId", &from)
                 .text("summary", summary)
                 .optional_json("details", details.as_deref())
                 .optional_json("fromExtension", from_extension.as_deref().map(str::as_bytes))
@@ -305,6 +310,11 @@ impl SessionManager {
         self.view.set_leaf(Some(index));
         self.appended(index, begun, now)?;
         Ok(new.id)
+    }
+
+    /// The id of an entry as it is stored, in WTF-8: what a caller has of it is a Rust string.
+    fn stored_id(&self, index: u32) -> Vec<u8> {
+        self.view.tree().id_bytes(index).unwrap_or_default().into_owned()
     }
 
     /// Eight hex digits that no entry has; after a hundred tries a session id (R4).

@@ -3,9 +3,8 @@
 use super::{Backend, HeaderExtras, SessionManager, new_header, view_of};
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, time};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::push_wtf8;
 use crate::persist::{CopyLine, copy_text};
-use crate::view::{SessionView, ViewOptions};
+use crate::view::SessionView;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -33,7 +32,7 @@ impl SessionManager {
         let id = self.options.generator.session_id();
         let timestamp = time::format(self.options.generator.now_ms());
         let header = LineBuilder::new("session")
-            .json("version", self.copy_version().to_string().as_bytes())
+            .json("version", copy_version(&self.view).to_string().as_bytes())
             .text("id", &id)
             .optional_text("title", self.title())
             .optional_text("titleSource", self.title_source())
@@ -63,7 +62,7 @@ impl SessionManager {
         let id = self.options.generator.session_id();
         let timestamp = time::format(self.options.generator.now_ms());
         let extras = HeaderExtras {
-            version: Some(self.copy_version()),
+            version: Some(copy_version(&self.view)),
             parent_session: self.path.as_deref().map(|path| path.to_string_lossy().into_owned()),
             title: self.title().map(str::to_owned),
             title_source: self.title_source().map(str::to_owned),
@@ -93,9 +92,9 @@ impl SessionManager {
             lines.push(if skipped { CopyLine::Reparented(index, parent) } else { CopyLine::Entry(index) });
             skipped = false;
             parent = tree.id_bytes(index).map(Cow::into_owned);
-            kept.extend(tree.id(index).map(Cow::into_owned));
+            kept.extend(parent.clone());
         }
-        let labels: Vec<(String, String)> = tree
+        let labels: Vec<(Vec<u8>, Vec<u8>)> = tree
             .labels()
             .iter()
             .filter(|(target, _)| kept.contains(*target))
@@ -111,25 +110,20 @@ impl SessionManager {
             };
             let line = LineBuilder::new("label")
                 .text("id", &id)
-                .value("parentId", |text| match &parent {
-                    Some(parent) => push_wtf8(text, parent),
-                    None => text.extend_from_slice(b"null"),
-                })
+                .wtf8_or_null("parentId", parent.as_deref())
                 .text("timestamp", &time::format(self.options.generator.now_ms()))
-                .text("targetId", &target)
-                .text("label", &label);
+                .wtf8("targetId", &target)
+                .wtf8("label", &label);
             lines.push(CopyLine::New(line.finish()));
             parent = Some(id.into_bytes());
         }
         lines
     }
 
-    /// Takes the history of the session at `source` into this new one (R16: a missing or invalid
-    /// source is an error).
-    pub(super) fn copy_from(&mut self, source: &Path) -> Result<()> {
-        let source = self.read_session(source)?;
+    /// Takes the history of another session into this new one.
+    pub(super) fn copy_from(&mut self, source: SessionView) -> Result<()> {
         let extras = HeaderExtras {
-            version: Some(source.header().version.max(CURRENT_SESSION_VERSION)),
+            version: Some(copy_version(&source)),
             parent_session: Some(source.header().id.clone()),
             title: source.title().map(str::to_owned),
             title_source: source.title_source().map(str::to_owned),
@@ -140,14 +134,6 @@ impl SessionManager {
         let path = self.path.clone();
         self.view = source;
         self.become_copy(&header, &lines, path.as_deref())
-    }
-
-    pub(super) fn read_session(&self, path: &Path) -> Result<SessionView> {
-        let options = ViewOptions::new().blobs(self.options.blobs().dir());
-        match &self.options.storage {
-            None => options.open(path),
-            Some(storage) => options.read_bytes(storage.read_text(path)?).map_err(|error| error.at(path)),
-        }
     }
 
     /// Writes a copy and goes on in it; the leaf is its last line. The session that was before has
@@ -193,9 +179,9 @@ impl SessionManager {
         self.leave_breadcrumb();
         Ok(())
     }
+}
 
-    /// A copy is of its source's version, when that is newer than this library's (R13).
-    fn copy_version(&self) -> u32 {
-        self.header().version.max(CURRENT_SESSION_VERSION)
-    }
+/// A copy is of its source's version, when that is newer than this library's (R13).
+fn copy_version(source: &SessionView) -> u32 {
+    source.header().version.max(CURRENT_SESSION_VERSION)
 }

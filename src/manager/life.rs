@@ -74,7 +74,7 @@ impl SessionManager {
 
     /// What a session that is kept nowhere does with a file: it reads it.
     fn read_into_memory(&mut self, path: &Path) -> Result<()> {
-        let view = match self.read_session(path) {
+        let view = match self.options.read_session(path) {
             Ok(mut view) => {
                 view.migrate_header();
                 view
@@ -138,16 +138,19 @@ impl SessionManager {
         };
         let new = new_dir.join(name);
         if new == old {
-            self.moved(new_cwd, new_dir);
-            return if self.started { self.write(Backend::rewrite) } else { Ok(()) };
+            return self.move_in_place(new_cwd, new_dir);
         }
         let leaving = self.leave();
         let artifacts = Artifacts::begin(&old, &new, self.options.storage.is_none())?;
-        let result = leaving.and_then(|()| self.move_file(&old, &new, &new_cwd, new_dir));
-        if result.is_err() {
-            artifacts.put_back()?;
+        let moved = leaving.and_then(|()| self.move_file(&old, &new, &new_cwd, new_dir));
+        if let Err(cause) = moved {
+            return Err(match artifacts.put_back() {
+                Ok(()) => cause,
+                Err(error) => cause.besides(&error),
+            });
         }
-        result
+        self.leave_breadcrumb();
+        Ok(())
     }
 
     /// The folder that [`SessionManager::move_to`] would move the session to.
@@ -157,6 +160,16 @@ impl SessionManager {
         let in_default_dir = dirs.is_session_dir_of(&self.session_dir, &self.cwd);
         let root = self.session_dir.parent().filter(|_| in_default_dir).map_or_else(|| dirs.sessions(), Path::to_owned);
         root.join(dirs.session_dir_name(&paths::absolute(new_cwd.as_ref())))
+    }
+
+    /// The new project has the same folder: only the header changes.
+    fn move_in_place(&mut self, new_cwd: PathBuf, new_dir: PathBuf) -> Result<()> {
+        let (before, latched) = (self.capture_state(), self.latched.take());
+        self.moved(new_cwd, new_dir);
+        let written = if self.started { self.write(Backend::rewrite) } else { Ok(()) };
+        written.inspect_err(|_| self.put_back(before, latched))?;
+        self.leave_breadcrumb();
+        Ok(())
     }
 
     /// Writes the session at its new place, with its new header, then removes the old file. So it
@@ -209,7 +222,6 @@ impl SessionManager {
         self.set_header("cwd", &cwd.to_string_lossy());
         self.cwd = cwd;
         self.session_dir = dir;
-        self.leave_breadcrumb();
     }
 
     fn storage_exists(&self, path: &Path) -> bool {

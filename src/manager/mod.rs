@@ -275,7 +275,9 @@ impl SessionManager {
             self.write(|backend, view, pending, now| backend.append(None, view, pending, now))?;
         }
         let result = self.backend.flush();
-        self.latch(result)
+        self.latch(result)?;
+        self.view.synced();
+        Ok(())
     }
 
     /// Flushes and closes the file. The next append opens it again (R30). It stays open for reading:
@@ -398,6 +400,7 @@ impl SessionManager {
         let Err(error) = &result else { return result };
         if error.code() != ErrorCode::Locked && self.latched.is_none() {
             self.latched = Some(error.clone());
+            self.view.recall(&mut self.pending);
             if let Some(log) = &self.options.logger {
                 let file = self.path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
                 log(&format!("session persistence error: {file}: {error}"));

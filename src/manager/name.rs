@@ -2,6 +2,7 @@
 
 use super::{Backend, SessionManager};
 use crate::error::Result;
+use crate::text::trim;
 
 /// Who gives a session its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,8 +75,7 @@ fn clean(name: &str) -> String {
             clean.push(c);
         }
     }
-    // JavaScript's trim takes a byte order mark for a blank too.
-    clean.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}').to_owned()
+    trim(&clean).to_owned()
 }
 
 #[cfg(test)]

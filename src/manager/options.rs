@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
 use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, relocate};
+use crate::view::{SessionView, ViewOptions};
 use std::any::Any;
 use std::ffi::OsString;
 use std::fmt;
@@ -260,9 +261,12 @@ impl ManagerOptions {
     /// # Errors
     /// `NOT_FOUND` and `NOT_A_SESSION` for a source that is none; an error of writing.
     pub fn fork_from(self, source: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<SessionManager> {
-        let source = paths::absolute(source.as_ref());
-        let mut manager = self.create(cwd)?;
-        manager.copy_from(&source)?;
+        // Read first: making the project's folder may move what lies in an older one.
+        let source = self.read_session(&paths::absolute(source.as_ref()))?;
+        let cwd = paths::absolute(cwd.as_ref());
+        let dir = self.dir_for(&cwd);
+        let mut manager = SessionManager::make(self, cwd, dir, true)?;
+        manager.copy_from(source)?;
         Ok(manager)
     }
 
@@ -323,6 +327,15 @@ impl ManagerOptions {
             }
         }
         dir
+    }
+
+    /// The session at `path`, for reading (R16: a missing or invalid one is an error).
+    pub(super) fn read_session(&self, path: &Path) -> Result<SessionView> {
+        let options = ViewOptions::new().blobs(self.blobs().dir());
+        match &self.storage {
+            None => options.open(path),
+            Some(storage) => options.read_bytes(storage.read_text(path)?).map_err(|error| error.at(path)),
+        }
     }
 
     pub(super) fn blobs(&self) -> BlobStore {

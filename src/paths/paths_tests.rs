@@ -8,9 +8,9 @@ fn blob_folders() {
     let beside = |path: &str| blobs_beside(Path::new(path));
     let agent = "/home/u/.xcsh/agent";
     let blobs = Some(PathBuf::from(format!("{agent}/blobs")));
-    assert_eq!(beside(&format!("{agent}/sessions/--work--/a.jsonl")), blobs);
+    assert_eq!(beside(&format!("{agent}/sessions/--home-ada--/a.jsonl")), blobs);
     assert_eq!(beside(&format!("{agent}/sessions/a.jsonl")), blobs);
-    assert_eq!(beside(&format!("{agent}/sessions/--work--/a/0-task.jsonl")), blobs);
+    assert_eq!(beside(&format!("{agent}/sessions/--home-ada--/a/0-task.jsonl")), blobs);
     // The nearest folder of that name.
     assert_eq!(beside("/sessions/x/sessions/y/a.jsonl"), Some("/sessions/x/blobs".into()));
     assert_eq!(beside("/sessions/a.jsonl"), Some("/blobs".into()));

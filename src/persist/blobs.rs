@@ -10,11 +10,13 @@ use std::path::Path;
 pub(super) struct Blobs {
     store: BlobStore,
     unsynced: Vec<BlobHash>,
+    /// Those of which a sync failed: another would not say so.
+    failed: Vec<BlobHash>,
 }
 
 impl Blobs {
     pub(super) fn new(store: BlobStore) -> Self {
-        Self { store, unsynced: Vec::new() }
+        Self { store, unsynced: Vec::new(), failed: Vec::new() }
     }
 
     pub(super) fn dir(&self) -> &Path {
@@ -27,13 +29,22 @@ impl Blobs {
         Ok(())
     }
 
-    /// Waits until all that were put would survive a power cut.
+    /// Waits until all that were put would survive a power cut. One whose sync failed is written anew.
     pub(super) fn sync(&mut self) -> Result<()> {
+        while let Some(hash) = self.failed.last() {
+            match self.store.renew(hash) {
+                // One that is lost is said once: no retry brings it back.
+                Err(error) if error.code() != ErrorCode::NotFound => return Err(error),
+                result => {
+                    self.failed.pop();
+                    result?;
+                }
+            }
+        }
         while let Some(hash) = self.unsynced.pop() {
             if let Err(error) = self.store.sync(&hash) {
-                // One that somebody removed is said once: no retry brings it back.
                 if error.code() != ErrorCode::NotFound {
-                    self.unsynced.push(hash);
+                    self.failed.push(hash);
                 }
                 return Err(error);
             }

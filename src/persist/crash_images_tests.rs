@@ -249,14 +249,17 @@ fn others_entries_come_first() {
     let root = ids(&manager)[0].clone();
     other.append_label_change(&root, Some("theirs")).unwrap();
     manager.append_label_change(&root, Some("mine")).unwrap();
-    assert_eq!(manager.label(&root), Some("mine"));
+    assert_eq!(manager.label(&root).as_deref(), Some("mine"));
     other.append_label_change(&root, Some("theirs again")).unwrap();
     // So too when the own entry had to wait.
     append_locked(&mut manager, &[USER]);
     other.append_label_change(&root, None).unwrap();
     let mine = manager.append_label_change(&root, Some("mine again")).unwrap();
     let view = SessionView::open(&path).unwrap();
-    assert_eq!((view.label(&root), manager.label(&root)), (Some("mine again"), Some("mine again")));
+    assert_eq!(
+        (view.label(&root).as_deref(), manager.label(&root).as_deref()),
+        (Some("mine again"), Some("mine again"))
+    );
     assert_eq!(ids(&manager), ids(&view));
     assert_eq!(manager.leaf().unwrap().id().unwrap(), mine);
     // The own branch has only own entries.

@@ -429,12 +429,15 @@ impl Inner {
             self.blobs.sync()?;
             disk::sync(self.file()?).map_err(|error| self.failed(error))?;
             self.dirty = false;
+            view.synced();
         }
         Ok(())
     }
 
     /// Puts a new file in the place of the old, or where there is none (R31).
     fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        // The old file goes without anybody asking whether the disk took what was written to it.
+        view.recall(pending);
         let (temp, layout) = self.write_file(view.source().len(), |sink| rewrite(view, pending, now_ms, sink))?;
         // Opened before it is in place: from then on nothing can fail that loses track of it.
         let file = disk::open_append(temp.path(), false).map_err(|error| self.failed(error))?;
@@ -446,6 +449,7 @@ impl Inner {
         pending.clear();
         let old_len = old.len();
         disk::let_go((old, self.file.replace(file)), old_len);
+        view.synced();
         self.known = Some(identity);
         self.ends_line = true;
         self.dirty = false;

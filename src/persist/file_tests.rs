@@ -1,9 +1,9 @@
 //! A session file that a program writes to which knows no lock (R53h); a failed sync (R32).
 
-use super::SessionFile;
-use crate::blob::BlobStore;
+use super::{Blobs, SessionFile};
+use crate::blob::{BlobHash, BlobStore};
 use crate::error::ErrorCode;
-use crate::manager::{ManagerOptions, SessionManager};
+use crate::manager::{ManagerOptions, SessionManager, TitleSource};
 use crate::persist::Pending;
 use crate::storage::disk::Op;
 use crate::storage::disk::faults::{self, Fault};
@@ -60,7 +60,7 @@ const ASSISTANT: &str = r#"{"role":"assistant","content":[{"type":"text","text":
 /// and another sync would not say so.
 fn not_synced(dir: &Path) -> SessionManager {
     let options = ManagerOptions::new().agent_dir(dir).lock_timeout(Duration::ZERO);
-    let mut manager = options.create("/project").unwrap();
+    let mut manager = options.create("/home/ada/shop").unwrap();
     manager.append_message(ASSISTANT).unwrap();
     manager.append_message(ASSISTANT).unwrap();
     // The look at the file, then the sync.
@@ -112,4 +112,231 @@ fn r32_a_session_that_could_not_be_left() {
         }
         is_in_force(&mut manager);
     }
+}
+
+/// Overwrites what stands in a file from `from` on, as a system leaves it that gave up pages it could
+/// not write: the length stays.
+fn drop_pages(path: &Path, from: u64) {
+    let len = std::fs::metadata(path).unwrap().len();
+    let file = std::fs::File::options().write(true).open(path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &vec![0; (len - from) as usize], from).unwrap();
+}
+
+/// Base64 of 1,200 zero bytes, which goes into the blob store.
+fn image() -> String {
+    let data = "AAAA".repeat(400);
+    format!(r#"{{"role":"user","content":[{{"type":"image","mimeType":"image/png","data":"{data}"}}]}}"#)
+}
+
+const PARTIAL: &str = r#"{"role":"assistant","content":[{"type":"toolCall","partialJson":"{"}]}"#;
+
+fn loaded(view: &SessionView) -> Vec<String> {
+    view.entries().map(|entry| entry.loaded_text().unwrap().json().text().into_owned()).collect()
+}
+
+// R32: after a sync that failed, what no sync has covered comes from memory: the file may not have it
+// any more, and neither may the blob store.
+#[cfg(unix)]
+#[test]
+fn r32_what_was_not_synced_is_written_from_memory() {
+    type Again = fn(&mut SessionManager);
+    let ways: [Again; 4] = [
+        |manager| manager.ensure_on_disk().unwrap(),
+        |manager| drop(manager.fork().unwrap()),
+        |manager| manager.move_to("/home/ada/store").unwrap(),
+        |manager| {
+            let leaf = manager.leaf().unwrap().id().unwrap().into_owned();
+            manager.create_branched_session(&leaf).unwrap();
+        },
+    ];
+    for again in ways {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manager = ManagerOptions::new().agent_dir(dir.path()).create("/home/ada/shop").unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        manager.flush().unwrap();
+        let path = manager.session_file().unwrap().to_owned();
+        let synced = std::fs::metadata(&path).unwrap().len();
+        for message in [ASSISTANT, &image(), PARTIAL, ASSISTANT] {
+            manager.append_message(message).unwrap();
+        }
+        let lines = std::fs::read_to_string(&path).unwrap();
+        let all = loaded(&manager);
+        faults::plan_every(Op::Sync, Fault::Errno(5));
+        manager.flush().unwrap_err();
+        faults::end();
+        drop_pages(&path, synced);
+        for blob in std::fs::read_dir(dir.path().join("blobs")).unwrap() {
+            drop_pages(&blob.unwrap().path(), 0);
+        }
+        again(&mut manager);
+        assert_eq!(loaded(&manager), all);
+        manager.flush().unwrap();
+        let now = std::fs::read_to_string(manager.session_file().unwrap()).unwrap();
+        assert!(now.lines().skip(1).eq(lines.lines().skip(1)), "{now}");
+        let report = manager.load_report().unwrap();
+        assert!(report.is_empty(), "{report}");
+    }
+}
+
+// The same for a session that was read anew since: another process wrote the file.
+#[cfg(unix)]
+#[test]
+fn r32_what_was_not_synced_before_the_file_was_read_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = ManagerOptions::new().agent_dir(dir.path());
+    let mut manager = options.clone().create("/home/ada/shop").unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    let path = manager.session_file().unwrap().to_owned();
+    manager.append_message(&image()).unwrap();
+    let mut other = options.open(&path).unwrap();
+    other.set_session_name("Shop", TitleSource::User).unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    let all = loaded(&manager);
+    faults::plan_every(Op::Sync, Fault::Errno(5));
+    manager.flush().unwrap_err();
+    faults::end();
+    // Header and first entry were synced when the file was made.
+    let synced: usize = std::fs::read_to_string(&path).unwrap().split_inclusive('\n').take(2).map(str::len).sum();
+    drop_pages(&path, synced as u64);
+    manager.ensure_on_disk().unwrap();
+    let view = SessionView::open(&path).unwrap();
+    assert_eq!((loaded(&view), view.title()), (all, Some("Shop")));
+}
+
+// A rewrite takes the place of a file nobody synced: what that was to hold comes from memory too. Behind
+// a torn line the newline is not left to the file either.
+#[cfg(unix)]
+#[test]
+fn r31_a_rewrite_of_a_file_that_was_not_synced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let torn = format!("{HEADER}\n{{\"type\":\"mess");
+    std::fs::write(&path, &torn).unwrap();
+    let mut manager = ManagerOptions::new().agent_dir(dir.path()).open(&path).unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    let before = std::fs::read_to_string(&path).unwrap();
+    drop_pages(&path, torn.len() as u64);
+    manager.rewrite_entries(&[]).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+}
+
+// R51: a blob whose sync failed is written anew, for another sync would not say so.
+#[test]
+fn r51_a_blob_whose_sync_failed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = BlobStore::new(dir.path().join("blobs"));
+    faults::plan_every(Op::Sync, Fault::Errno(5));
+    assert_eq!(store.put(b"picture").unwrap_err().code(), ErrorCode::Io);
+    faults::plan(None, false);
+    store.put(b"picture").unwrap();
+    assert!(faults::end().ends_with(&[Op::Create, Op::Write, Op::Sync, Op::Rename, Op::SyncDir]));
+    // One that is there is synced, and written anew when that fails.
+    faults::plan(Some((0, Fault::Errno(5))), false);
+    store.put(b"picture").unwrap();
+    assert!(faults::end().ends_with(&[Op::Create, Op::Write, Op::Sync, Op::Rename, Op::SyncDir]));
+
+    let mut blobs = Blobs::new(store);
+    blobs.put(BlobHash::of(b"picture"), b"picture").unwrap();
+    faults::plan_every(Op::Sync, Fault::Errno(5));
+    blobs.sync().unwrap_err();
+    blobs.sync().unwrap_err();
+    faults::plan(None, false);
+    blobs.sync().unwrap();
+    assert!(faults::end().contains(&Op::Write));
+    faults::plan(None, false);
+    blobs.sync().unwrap();
+    assert_eq!(faults::end(), []);
+}
+
+// A move that fails and cannot be undone either says why it failed first, and where the artifacts are.
+#[test]
+fn the_cause_of_a_failed_move_comes_first() {
+    let mut told = 0;
+    for at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manager = ManagerOptions::new().agent_dir(dir.path()).create("/home/ada/shop").unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        manager.save_artifact(b"log", "bash").unwrap();
+        let artifacts = manager.artifacts_dir().unwrap();
+        faults::plan(Some((at, Fault::Fails)), true);
+        let moved = manager.move_to("/home/ada/store");
+        faults::end();
+        let Err(error) = moved else { break };
+        let text = error.to_string();
+        let (cause, besides) = text.split_once("; besides, ").unwrap_or((&text, ""));
+        assert!(!cause.contains("put the artifacts back"), "{text}");
+        assert_eq!(error.code(), ErrorCode::Io);
+        assert_eq!(artifacts.is_dir(), !besides.contains(": cannot put the artifacts back: "), "{text}");
+        told += usize::from(!artifacts.is_dir());
+    }
+    assert!(told > 3);
+}
+
+// R32: a move within the folder starts without the failure in force, and when it fails all is as before.
+#[test]
+fn r32_a_move_within_the_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = not_synced(dir.path());
+    let before = std::fs::read_to_string(manager.session_file().unwrap()).unwrap();
+    // Both have the folder `--home-ada-shop--`.
+    manager.ensure_on_disk().unwrap();
+    let moves = |manager: &mut SessionManager| manager.move_to("/home/ada-shop");
+    faults::plan(Some((4, Fault::Fails)), true);
+    moves(&mut manager).unwrap_err();
+    faults::end();
+    assert_eq!((manager.cwd(), manager.header().cwd.as_deref()), (Path::new("/home/ada/shop"), Some("/home/ada/shop")));
+    assert_eq!(std::fs::read_to_string(manager.session_file().unwrap()).unwrap(), before);
+    manager.append_message(ASSISTANT).unwrap();
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = not_synced(dir.path());
+    moves(&mut manager).unwrap();
+    assert_eq!((manager.cwd(), manager.header().cwd.as_deref()), (Path::new("/home/ada-shop"), Some("/home/ada-shop")));
+    manager.flush().unwrap();
+}
+
+// R53h: on a file system without locks a session works all the same; who writes there at the same time
+// is on their own. The numbers are those of Linux's errno.h.
+#[cfg(target_os = "linux")]
+#[test]
+fn r53_a_file_system_without_locks() {
+    for (errno, name) in [(37, "ENOLCK"), (38, "ENOSYS"), (95, "EOPNOTSUPP")] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = ManagerOptions::new().agent_dir(dir.path()).lock_timeout(Duration::ZERO);
+        faults::plan_every(Op::Lock, Fault::Errno(errno));
+        let mut manager = options.clone().create("/home/ada/shop").unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        let path = manager.session_file().unwrap().to_owned();
+        let mut other = options.open(&path).unwrap();
+        other.append_message(ASSISTANT).unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        manager.set_session_name("Shop", TitleSource::User).unwrap();
+        manager.close().unwrap();
+        assert!(faults::end().contains(&Op::Lock));
+        assert_eq!(SessionView::open(&path).unwrap().entries().len(), 3, "{name}");
+    }
+}
+
+// A signal that comes while the lock is taken is nothing; any other failure is one of writing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_that_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = ManagerOptions::new().agent_dir(dir.path()).lock_timeout(Duration::ZERO);
+    let mut manager = options.create("/home/ada/shop").unwrap();
+    manager.append_message(ASSISTANT).unwrap();
+    let path = manager.session_file().unwrap().to_owned();
+    faults::plan(Some((0, Fault::Errno(4))), false);
+    manager.append_message(ASSISTANT).unwrap();
+    assert_eq!(faults::end()[..2], [Op::Lock, Op::Lock]);
+
+    faults::plan_every(Op::Lock, Fault::Errno(5));
+    let error = manager.append_message(ASSISTANT).unwrap_err();
+    assert_eq!((error.code(), error.os_errno()), (ErrorCode::Io, Some(5)));
+    // What is there can be read, what was said is in memory.
+    assert_eq!((SessionView::open(&path).unwrap().entries().len(), manager.entries().len()), (2, 3));
+    faults::end();
+    manager.ensure_on_disk().unwrap();
+    assert_eq!(SessionView::open(&path).unwrap().entries().len(), 3);
 }

@@ -200,11 +200,11 @@ impl Failing {
     fn write(&self, operation: &str, text: &str, write: impl FnOnce(&str) -> Result<()>) -> Result<()> {
         match self.fault(operation) {
             None => write(text),
-            Some(Fault::Fails) => Err(full()),
             Some(Fault::StopsAfter(most)) => {
                 write(&text[..text.floor_char_boundary(most.min(text.len() - 1))])?;
                 Err(full())
             }
+            Some(_) => Err(full()),
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: 
     let mut end = 0;
     let mut line = 1;
     for piece in pieces(view) {
-        rewriter.gap(end..piece.offset, piece.line - line)?;
+        rewriter.gap(end..piece.offset, piece.line - line, rewriter.is_copied(piece))?;
         match piece.what {
             What::Entry(index) => rewriter.entry(index, piece)?,
             What::Other(at) => rewriter.other(at, piece, now_ms)?,
@@ -95,9 +95,23 @@ struct Rewriter<'a, S> {
 }
 
 impl<S: Sink> Rewriter<'_, S> {
+    /// The piece is copied as it stands in the file, or nothing of it is read.
+    fn is_copied(&self, piece: Piece) -> bool {
+        !matches!(piece.what, What::Entry(index) if self.is_changed(index))
+    }
+
+    fn is_changed(&self, index: u32) -> bool {
+        self.pending.changed.contains(&index) && self.view.in_memory(index).is_some()
+    }
+
     /// Between two pieces stand blanks, NUL bytes and newlines, of which at most one stays.
-    fn gap(&mut self, gap: Range<u64>, lines: u64) -> Result<()> {
+    fn gap(&mut self, gap: Range<u64>, lines: u64, is_next_copied: bool) -> Result<()> {
         if gap.end - gap.start == 1 && lines == 1 && gap.start > 0 {
+            // Beside a text from memory, which may be there because the file cannot be trusted, the
+            // newline is not read either.
+            if !is_next_copied || self.span.end != gap.start {
+                return self.newline();
+            }
             self.layout.lines += 1;
             return self.copy(gap);
         }
@@ -121,7 +135,7 @@ impl<S: Sink> Rewriter<'_, S> {
     }
 
     fn entry(&mut self, index: u32, piece: Piece) -> Result<()> {
-        if self.pending.changed.contains(&index) && self.view.in_memory(index).is_some() {
+        if self.is_changed(index) {
             return self.prepared(index);
         }
         let offset = self.layout.len;

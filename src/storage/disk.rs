@@ -3,7 +3,7 @@
 //! Every one of them passes [`step`] first: in tests a step can be told to fail, so that a script
 //! of operations can be cut at each of them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
 use std::path::Path;
 
@@ -159,6 +159,42 @@ pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
 }
 
+/// What came of trying to lock a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TryLock {
+    Taken,
+    /// Another has it.
+    Busy,
+    /// The file system has no locks.
+    NoLocks,
+}
+
+/// Tries to lock a file.
+pub(crate) fn try_lock(file: &File) -> io::Result<TryLock> {
+    loop {
+        return match step(Op::Lock).map_err(TryLockError::Error).and_then(|()| file.try_lock()) {
+            Ok(()) => Ok(TryLock::Taken),
+            Err(TryLockError::WouldBlock) => Ok(TryLock::Busy),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(TryLockError::Error(error)) if means_no_locks(&error) => Ok(TryLock::NoLocks),
+            Err(TryLockError::Error(error)) => Err(error),
+        };
+    }
+}
+
+/// There is no such operation, or, on a network file system, no server that locks.
+fn means_no_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        let none = [Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::NOLCK];
+        if Errno::from_io_error(error).is_some_and(|error| none.contains(&error)) {
+            return true;
+        }
+    }
+    error.kind() == io::ErrorKind::Unsupported
+}
+
 /// Identity of the file at `path`; `None` when there is none.
 ///
 /// Asked before every append, so only for what is needed: asking for the time of the last change
@@ -262,6 +298,17 @@ pub mod faults {
         Fails,
         /// A write stops after this many bytes; any other operation fails.
         StopsAfter(usize),
+        /// The same as `Fails`, with another error than that of a full disk.
+        Errno(i32),
+    }
+
+    impl Fault {
+        fn error(self) -> io::Error {
+            match self {
+                Self::Errno(number) => io::Error::from_raw_os_error(number),
+                _ => io::ErrorKind::StorageFull.into(),
+            }
+        }
     }
 
     #[derive(Default)]
@@ -274,6 +321,8 @@ pub mod faults {
         only_writes: bool,
         /// No write gets anywhere after the first that fails.
         killed: bool,
+        /// Every step of this kind fails.
+        every: Option<(Op, Fault)>,
     }
 
     thread_local! {
@@ -297,6 +346,11 @@ pub mod faults {
         PLAN.with_borrow_mut(|plan| plan.only_writes = true);
     }
 
+    /// Counts steps from 0 again; every step of this kind will fail.
+    pub(crate) fn plan_every(op: Op, fault: Fault) {
+        PLAN.with_borrow_mut(|plan| *plan = Plan { every: Some((op, fault)), ..Plan::default() });
+    }
+
     /// The steps since the last plan; no step fails from here on.
     pub fn end() -> Vec<Op> {
         PLAN.with_borrow_mut(|plan| std::mem::take(plan).steps)
@@ -306,6 +360,9 @@ pub mod faults {
         PLAN.with_borrow_mut(|plan| {
             let step = plan.steps.len();
             plan.steps.push(op);
+            if let Some((_, fault)) = plan.every.filter(|(every, _)| *every == op) {
+                return Some(fault);
+            }
             let (at, fault) = plan.at?;
             let is_meant = op == Op::Write || !plan.only_writes;
             let fault = if plan.killed && step > at { Fault::Fails } else { fault };
@@ -316,15 +373,15 @@ pub mod faults {
     pub(crate) fn step(op: Op) -> io::Result<()> {
         match fault(op) {
             None => Ok(()),
-            Some(_) => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            Some(fault) => Err(fault.error()),
         }
     }
 
     pub(super) fn write_step(len: usize) -> io::Result<usize> {
         match fault(Op::Write) {
             None => Ok(len),
-            Some(Fault::Fails) => Err(io::Error::from(io::ErrorKind::StorageFull)),
             Some(Fault::StopsAfter(most)) => Ok(most.min(len.saturating_sub(1))),
+            Some(fault) => Err(fault.error()),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The lock beside a session file (R53).
 
-use super::disk::{self, Op};
+use super::disk::{self, TryLock};
 use super::temp;
 use crate::error::{Error, ErrorCode, Result};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,15 @@ pub(crate) struct SessionLock {
 
 /// Holds the lock until it is dropped.
 pub(crate) struct Held {
+    /// `None` on a file system without locks.
     file: Option<Arc<File>>,
+}
+
+impl Held {
+    /// Nobody else holds it. On a file system without locks nobody can say.
+    pub(crate) fn is_locked(&self) -> bool {
+        self.file.is_some()
+    }
 }
 
 impl SessionLock {
@@ -47,20 +55,19 @@ impl SessionLock {
     pub(crate) fn acquire(&mut self, sure: bool) -> Result<Held> {
         let failed = |error: io::Error, path: &Path| Error::io(error, "cannot lock the session", path);
         loop {
-            disk::step(Op::Lock).map_err(|error| failed(error, &self.path))?;
             let file = match self.file.take() {
                 Some(file) => file,
                 None => Arc::new(self.open().map_err(|error| failed(error, &self.path))?),
             };
             let locked = match wait(&file, self.timeout) {
-                Ok(true) => true,
-                Ok(false) => {
+                Ok(TryLock::Taken) => true,
+                Ok(TryLock::NoLocks) => false,
+                Ok(TryLock::Busy) => {
                     self.file = Some(file);
                     let waited = self.timeout.as_millis();
                     let message = format!("another process holds the session's lock; waited {waited} ms");
                     return Err(Error::new(ErrorCode::Locked, message).at(&self.path));
                 }
-                Err(error) if error.kind() == io::ErrorKind::Unsupported => false,
                 Err(error) => return Err(failed(error, &self.path)),
             };
             // Somebody may have removed the file: then others lock a new one at the path.
@@ -85,18 +92,17 @@ impl SessionLock {
 }
 
 /// Tries until the timeout, at first often.
-fn wait(file: &File, timeout: Duration) -> io::Result<bool> {
+fn wait(file: &File, timeout: Duration) -> io::Result<TryLock> {
     let mut start = None;
     let mut pause = Duration::from_micros(20);
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
+        match disk::try_lock(file)? {
+            TryLock::Busy => {}
+            done => return Ok(done),
         }
         let waited = start.get_or_insert_with(Instant::now).elapsed();
         if waited >= timeout {
-            return Ok(false);
+            return Ok(TryLock::Busy);
         }
         std::thread::sleep(pause.min(timeout - waited));
         pause = (pause * 2).min(Duration::from_millis(2));

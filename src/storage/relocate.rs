@@ -1,7 +1,7 @@
 //! Moving sessions from one folder to another without touching what anybody else has there.
 
 use super::disk;
-use super::lock::{self, SessionLock};
+use super::lock::{self, Held, SessionLock};
 use super::{artifacts_dir, temp};
 use crate::error::Result;
 use std::ffi::OsStr;
@@ -49,7 +49,10 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     // Whoever is writing the session stays with it; so does the one who cannot be asked.
-    let Ok(_held) = SessionLock::new(old, Duration::ZERO).acquire(true) else { return Ok(false) };
+    let held = SessionLock::new(old, Duration::ZERO).acquire(true);
+    if !held.as_ref().is_ok_and(Held::is_locked) {
+        return Ok(false);
+    }
     if !is_there(old) {
         // Another process moved it meanwhile; the lock file was made anew just now.
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
@@ -62,12 +65,13 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
     let has_artifacts = is_there(&old_artifacts);
     let artifacts_moved = has_artifacts && rename_new(&old_artifacts, &new_artifacts)?;
     let moved = if has_artifacts && !artifacts_moved { Ok(false) } else { rename_new(old, new) };
-    if artifacts_moved && !matches!(moved, Ok(true)) {
-        rename_new(&new_artifacts, &old_artifacts)?;
-    }
     if matches!(moved, Ok(true)) {
         temp::remove_leftover(old);
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
+    } else if artifacts_moved {
+        let put_back = rename_new(&new_artifacts, &old_artifacts);
+        // Why the session stayed comes first.
+        return moved.and_then(|moved| put_back.map(|_| moved));
     }
     moved
 }

@@ -1,5 +1,8 @@
 use super::move_sessions;
-use crate::storage::disk::faults::{self, Fault};
+use crate::storage::disk::{
+    self,
+    faults::{self, Fault},
+};
 use crate::storage::lock::{SessionLock, path_for};
 use std::collections::BTreeMap;
 use std::fs;
@@ -197,4 +200,19 @@ fn f6_several_at_once() {
         assert_eq!(files[&format!("new/{nth}/0.log")], nth.to_string());
     }
     assert!(!dirs.old.exists());
+}
+
+// R57: where nobody can lock a session, nobody can say that it is not in use.
+#[cfg(target_os = "linux")]
+#[test]
+fn f6_nothing_moves_without_locks() {
+    let dirs = Dirs::new();
+    dirs.put("old/a.jsonl", "A");
+    let before = dirs.files();
+    // ENOLCK
+    faults::plan_every(disk::Op::Lock, Fault::Errno(37));
+    assert_eq!(dirs.run().unwrap(), 0);
+    faults::end();
+    assert_eq!(dirs.files(), before);
+    assert_eq!(dirs.run().unwrap(), 1);
 }

@@ -6,13 +6,14 @@ use hashbrown::HashMap;
 /// its place, one that is cleared and set again goes last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
-    by_target: HashMap<String, (u64, String)>,
+    /// Both in WTF-8: targets are compared as ids are.
+    by_target: HashMap<Vec<u8>, (u64, Vec<u8>)>,
     set: u64,
 }
 
 impl Labels {
     /// Takes in a label entry: `None` clears (R9).
-    pub(crate) fn apply(&mut self, target: String, label: Option<String>) {
+    pub(crate) fn apply(&mut self, target: Vec<u8>, label: Option<Vec<u8>>) {
         match label {
             Some(label) => {
                 self.set += 1;
@@ -25,14 +26,14 @@ impl Labels {
         }
     }
 
-    pub(crate) fn get(&self, target: &str) -> Option<&str> {
+    pub(crate) fn get(&self, target: &[u8]) -> Option<&[u8]> {
         Some(&self.by_target.get(target)?.1)
     }
 
     /// Target and label of each, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut labels: Vec<_> = self.by_target.iter().collect();
         labels.sort_unstable_by_key(|(_, (set, _))| *set);
-        labels.into_iter().map(|(target, (_, label))| (target.as_str(), label.as_str()))
+        labels.into_iter().map(|(target, (_, label))| (target.as_slice(), label.as_slice()))
     }
 }

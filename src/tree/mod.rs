@@ -95,7 +95,9 @@ impl Tree {
         }));
         self.link(first);
         self.apply_labels(scan.labels, first);
-        self.usage += scan.usage;
+        for usage in scan.usages {
+            self.usage += usage;
+        }
         first
     }
 

@@ -322,16 +322,20 @@ fn labels() {
         .concat(),
     );
     let all: Vec<_> = tree.labels().iter().collect();
-    assert_eq!(all, [("x", "four"), ("k", "kept"), ("y", "six"), ("u", "a\n")]);
-    assert_eq!(tree.labels().get("x"), Some("four"));
-    assert_eq!(tree.labels().get("z"), None);
+    assert_eq!(
+        all,
+        [("x", "four"), ("k", "kept"), ("y", "six"), ("u", "a\n")]
+            .map(|(target, label)| (target.as_bytes(), label.as_bytes()))
+    );
+    assert_eq!(tree.labels().get(b"x"), Some(&b"four"[..]));
+    assert_eq!(tree.labels().get(b"z"), None);
 }
 
 // R49: of a label entry on several lines the last counts.
 #[test]
 fn labels_of_duplicate_ids() {
     let tree = of_text(&(label("1", "x", ",\"label\":\"old\"") + &label("1", "y", ",\"label\":\"new\"")));
-    assert_eq!(tree.labels().iter().collect::<Vec<_>>(), [("y", "new")]);
+    assert_eq!(tree.labels().iter().collect::<Vec<_>>(), [(&b"y"[..], &b"new"[..])]);
 }
 
 /// What the statements say of entries `(id, parent id)`, by walks over maps.

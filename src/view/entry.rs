@@ -4,6 +4,7 @@ use super::SessionView;
 use crate::context::Texts as _;
 use crate::entry::{EntryKind, EntryText, Role};
 use crate::error::Result;
+use crate::json::wtf8_to_str;
 use crate::tree::{Parent, Slot};
 use std::borrow::Cow;
 use std::fmt;
@@ -118,8 +119,8 @@ impl<'v> EntryRef<'v> {
 
     /// The label in force.
     #[must_use]
-    pub fn label(self) -> Option<&'v str> {
-        self.view.label(&self.id()?)
+    pub fn label(self) -> Option<Cow<'v, str>> {
+        Some(wtf8_to_str(self.view.tree.labels().get(&self.view.tree.id_bytes(self.index)?)?))
     }
 
     /// The text, in the form of the current version (R10); blob references stay.

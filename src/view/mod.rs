@@ -17,13 +17,14 @@ use crate::blob::{BlobHash, BlobStore};
 use crate::context::{self, ContextPlan, SessionContext};
 use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, Usage};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::{Json, Object, apply, push_string};
+use crate::json::{Json, Object, apply, push_string, push_wtf8, wtf8_to_str};
 use crate::load::{self, LineNumbers, Other, OtherKind};
 use crate::migrate::Migration;
 use crate::paths;
 use crate::storage::Source;
 use crate::tree::Tree;
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::num::NonZero;
@@ -237,11 +238,7 @@ impl SessionView {
     /// none (R48).
     #[must_use]
     pub fn title(&self) -> Option<&str> {
-        let title = match &self.title_slot {
-            Some(slot) => Some(slot.title.as_str()),
-            None => self.header.title.as_deref(),
-        };
-        title.filter(|title| !title.is_empty())
+        TitleSlot::title_of(self.title_slot.as_ref(), Some(&self.header))
     }
 
     /// Who gave the title, `auto` or `user`; from where the title is from.
@@ -351,15 +348,33 @@ impl SessionView {
         Ok(self.refs(self.tree.path(self.index_of(id)?)).collect())
     }
 
-    /// The label of an entry.
+    /// The label of an entry; also of an id that no entry has.
     #[must_use]
-    pub fn label(&self, id: &str) -> Option<&str> {
-        self.tree.labels().get(id)
+    pub fn label(&self, id: &str) -> Option<Cow<'_, str>> {
+        match self.entry(id) {
+            Some(entry) => entry.label(),
+            None => self.tree.labels().get(id.as_bytes()).map(wtf8_to_str),
+        }
     }
 
     /// All labels in force: the id of the entry, the label.
-    pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.tree.labels().iter()
+    pub fn labels(&self) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+        self.tree.labels().iter().map(|(target, label)| (wtf8_to_str(target), wtf8_to_str(label)))
+    }
+
+    /// The same as a JSON array of objects `{"id", "label"}`, in which a lone surrogate is told as it is.
+    #[must_use]
+    pub fn labels_to_json(&self) -> String {
+        let mut out = vec![b'['];
+        for (target, label) in self.tree.labels().iter() {
+            out.extend_from_slice(if out.len() > 1 { b",{\"id\":" } else { b"{\"id\":" });
+            push_wtf8(&mut out, target);
+            out.extend_from_slice(b",\"label\":");
+            push_wtf8(&mut out, label);
+            out.push(b'}');
+        }
+        out.push(b']');
+        String::from_utf8_lossy(&out).into_owned()
     }
 
     /// The sums over the messages of all branches.

@@ -1,8 +1,9 @@
 //! Texts this process wrote lately.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-/// The last texts that were written.
+/// The last texts that were written; an empty one for an entry that is whole in memory still.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent {
     /// The very last, each with its entry, in the buffers they were built in.
@@ -12,6 +13,15 @@ pub(super) struct Recent {
     /// The others, one after another, and the entry and length of each.
     bytes: VecDeque<u8>,
     texts: VecDeque<(u32, usize)>,
+    /// How many of all, the last ones, no sync has covered.
+    unsynced: usize,
+}
+
+/// Where a text is.
+#[derive(Clone, Debug)]
+pub(super) enum Kept {
+    Last(usize),
+    Together(Range<usize>),
 }
 
 /// How much of what was written lately is kept: a few large entries must fit, for it is the only copy
@@ -33,6 +43,7 @@ impl Recent {
             None => self.last.push((index, text)),
         }
         self.fresh += 1;
+        self.unsynced += 1;
         if is_large || self.fresh == TOGETHER {
             self.put_together();
         }
@@ -55,21 +66,44 @@ impl Recent {
                 *text = Vec::new();
             }
         }
+        self.unsynced = self.unsynced.min(self.texts.len());
     }
 
-    /// The last text of an entry.
-    pub(super) fn get(&self, index: u32) -> Option<Vec<u8>> {
-        if let Some((_, text)) = self.last[..self.fresh].iter().rev().find(|(known, _)| *known == index) {
-            return Some(text.clone());
+    /// Each entry and where its text is, the first that was written first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, Kept)> {
+        let together = self.texts.iter().scan(0, |end, &(index, len)| {
+            let start = std::mem::replace(end, *end + len);
+            Some((index, Kept::Together(start..*end)))
+        });
+        together.chain(self.last[..self.fresh].iter().enumerate().map(|(at, &(index, _))| (index, Kept::Last(at))))
+    }
+
+    pub(super) fn text(&self, kept: Kept) -> Vec<u8> {
+        match kept {
+            Kept::Last(at) => self.last[at].1.clone(),
+            Kept::Together(range) => self.bytes.range(range).copied().collect(),
         }
-        let mut end = self.bytes.len();
-        for &(known, len) in self.texts.iter().rev() {
-            if known == index {
-                return Some(self.bytes.range(end - len..end).copied().collect());
-            }
-            end -= len;
-        }
-        None
+    }
+
+    /// The position in [`Recent::iter`] of the first text that no sync has covered.
+    pub(super) fn first_unsynced(&self) -> usize {
+        self.texts.len() + self.fresh - self.unsynced
+    }
+
+    /// Says how many, the last ones, no sync has covered.
+    pub(super) fn set_unsynced(&mut self, unsynced: usize) {
+        self.unsynced = unsynced.min(self.texts.len() + self.fresh);
+    }
+
+    /// Takes out what no sync has covered.
+    pub(super) fn take_unsynced(&mut self) -> Vec<(u32, Vec<u8>)> {
+        self.put_together();
+        let first = self.first_unsynced();
+        let taken: Vec<_> = self.iter().skip(first).map(|(index, kept)| (index, self.text(kept))).collect();
+        self.texts.truncate(first);
+        self.bytes.truncate(self.bytes.len() - taken.iter().map(|(_, text)| text.len()).sum::<usize>());
+        self.unsynced = 0;
+        taken
     }
 }
 

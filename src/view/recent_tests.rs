@@ -10,6 +10,11 @@ fn text(nth: u32) -> Vec<u8> {
     format!("{nth} ").into_bytes().into_iter().cycle().take(len).collect()
 }
 
+/// The last text of an entry.
+fn last(recent: &Recent, index: u32) -> Option<Vec<u8>> {
+    recent.iter().filter(|(known, _)| *known == index).last().map(|(_, kept)| recent.text(kept))
+}
+
 #[test]
 fn the_last_4_mb_are_there_whenever_they_are_asked_for() {
     let mut recent = Recent::default();
@@ -31,13 +36,36 @@ fn the_last_4_mb_are_there_whenever_they_are_asked_for() {
                 break;
             }
             if given[at + 1..].iter().all(|(other, _)| other != index) {
-                assert_eq!(recent.get(*index).as_ref(), Some(text), "entry {index} after {nth}");
+                assert_eq!(last(&recent, *index).as_ref(), Some(text), "entry {index} after {nth}");
             }
         }
         let kept: usize = recent.texts.iter().map(|(_, len)| len).sum();
         assert_eq!(kept, recent.bytes.len());
         assert!(kept <= RECENT_BYTES, "no more is kept");
     }
-    assert_eq!(recent.get(0), None, "the oldest are gone");
-    assert_eq!(recent.get(1_000), None);
+    assert_eq!(last(&recent, 0), None, "the oldest are gone");
+    assert_eq!(last(&recent, 1_000), None);
+}
+
+// R32: what no sync has covered is at the end, wherever it is kept, and can be taken out.
+#[test]
+fn what_no_sync_has_covered() {
+    for (synced, unsynced) in [(0, 1), (0, 64), (1, 63), (64, 1), (100, 100), (130, 3)] {
+        let mut recent = Recent::default();
+        (0..synced).for_each(|nth| drop(recent.push(nth, text(nth))));
+        recent.set_unsynced(0);
+        (synced..synced + unsynced).for_each(|nth| drop(recent.push(nth, text(nth))));
+        assert_eq!(recent.first_unsynced(), synced as usize);
+        let ours: Vec<_> = (synced..synced + unsynced).map(|nth| (nth, text(nth))).collect();
+        assert_eq!(recent.take_unsynced(), ours);
+        assert_eq!((recent.take_unsynced(), recent.iter().count()), (Vec::new(), synced as usize));
+        drop(recent.push(7, b"later".to_vec()));
+        assert_eq!(recent.take_unsynced(), [(7, b"later".to_vec())]);
+    }
+    // A text too long to be kept, and those that went for it, are not there.
+    let mut recent = Recent::default();
+    drop(recent.push(1, text(1)));
+    drop(recent.push(700, text(700)));
+    drop(recent.push(2, text(2)));
+    assert_eq!((recent.first_unsynced(), recent.take_unsynced()), (0, vec![(2, text(2))]));
 }

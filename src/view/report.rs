@@ -5,7 +5,7 @@ use crate::blob::references;
 use crate::context::Texts as _;
 use crate::entry::EntryKind;
 use crate::error::Result;
-use crate::json::Json;
+use crate::json::{Json, wtf8_to_str};
 use crate::load::OtherKind;
 use crate::report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
@@ -89,8 +89,8 @@ impl SessionView {
                 continue;
             }
             let text = texts.stored(index)?;
-            let first = Json::new(&text).get_str("firstKeptEntryId");
-            let kept = first.as_ref().and_then(|id| self.tree.find_shown(id));
+            let first = Json::new(&text).get_wtf8("firstKeptEntryId");
+            let kept = first.as_ref().and_then(|id| self.tree.find(id));
             // A compaction that names itself says that it keeps nothing (R27).
             if kept.is_some_and(|kept| kept == index || ancestry.is_ancestor(kept, index)) {
                 continue;
@@ -98,7 +98,7 @@ impl SessionView {
             report.empty_compactions.push(EmptyCompaction {
                 id: self.id_of(index),
                 line: self.lines.of(index),
-                first_kept_entry_id: first.map(|id| id.into_owned()),
+                first_kept_entry_id: first.map(|id| wtf8_to_str(&id).into_owned()),
             });
         }
         Ok(())

@@ -68,7 +68,7 @@ impl SessionView {
                 continue;
             }
             let text = texts.stored(entry)?;
-            let string = |key| Json::new(&text).get_str(key).map(Cow::into_owned);
+            let string = |key| Json::new(&text).get_wtf8(key).map(Cow::into_owned);
             if let Some(target) = string("targetId") {
                 events.push(LabelEvent { entry, target, label: string("label").filter(|label| !label.is_empty()) });
             }

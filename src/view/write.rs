@@ -2,7 +2,7 @@
 //! file here.
 
 use super::SessionView;
-use super::recent::Recent;
+use super::recent::{Kept, Recent};
 use super::texts::drop_provider_payload;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
@@ -23,7 +23,8 @@ pub(crate) struct Memory {
     free: Vec<usize>,
     /// For an entry that has a line in the file too: its span there.
     lines: HashMap<u32, (u64, u32)>,
-    /// Texts this process wrote lately: when the file is cut short in place they are nowhere else.
+    /// Texts this process wrote lately: when the file is cut short in place, or the system fails to
+    /// write it to the disk, they are nowhere else.
     recent: Recent,
     /// Empty; the next text is built in it.
     buffer: Vec<u8>,
@@ -108,6 +109,7 @@ impl SessionView {
         let mut unsaved = Vec::new();
         let mut changed = BTreeSet::new();
         let mut recount = false;
+        let recent: HashMap<u32, Kept> = old.memory.recent.iter().collect();
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
@@ -119,7 +121,7 @@ impl SessionView {
             let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             match there {
                 None if !is_ours => {}
-                None => match old.kept_text(index) {
+                None => match old.kept_text(index, &recent) {
                     Ok(text) => {
                         let index = self.push(text)?;
                         self.tree.slot_mut(index).take_owner(slot);
@@ -130,7 +132,7 @@ impl SessionView {
                 Some(there) => {
                     self.tree.slot_mut(there).take_owner(slot);
                     if is_changed {
-                        recount |= self.replace(there, old.kept_text(index)?)?;
+                        recount |= self.replace(there, old.kept_text(index, &recent)?)?;
                         changed.insert(there);
                     } else if let Some(text) = old.in_memory(index)
                         && let Some(prepared) = prepare(text)
@@ -145,6 +147,7 @@ impl SessionView {
         if recount {
             self.recount()?;
         }
+        self.keep_recent(old)?;
         self.set_header_fields(pending);
         match old.tree.leaf() {
             None => self.tree.set_leaf(None),
@@ -159,10 +162,51 @@ impl SessionView {
     }
 
     /// The text of an entry of this process, also when the file it was written to was cut.
-    fn kept_text(&self, index: u32) -> Result<Vec<u8>> {
-        match (self.in_memory(index), self.memory.recent.get(index)) {
-            (None, Some(text)) => Ok(text),
+    fn kept_text(&self, index: u32, recent: &HashMap<u32, Kept>) -> Result<Vec<u8>> {
+        match (self.in_memory(index), recent.get(&index)) {
+            (None, Some(kept)) => Ok(self.memory.recent.text(kept.clone())),
             _ => self.stored_text(index).map(Cow::into_owned),
+        }
+    }
+
+    /// Goes on keeping what that process wrote lately, as far as it stands in this file too.
+    fn keep_recent(&mut self, old: &Self) -> Result<()> {
+        let recent = &old.memory.recent;
+        let first_unsynced = recent.first_unsynced();
+        let mut unsynced = 0;
+        for (at, (index, kept)) in recent.iter().enumerate() {
+            let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
+            let Some(there) = there else { continue };
+            let text = if self.in_memory(there).is_some() { Vec::new() } else { recent.text(kept) };
+            let prepared = prepare(&text);
+            let line = prepared.as_ref().map_or(&text, |prepared| &prepared.line);
+            if self.in_memory(there).is_some() || *self.stored_text(there)? == *line {
+                drop(self.memory.recent.push(there, text));
+                unsynced += usize::from(at >= first_unsynced);
+            }
+        }
+        self.memory.recent.set_unsynced(unsynced);
+        Ok(())
+    }
+
+    /// Everything that was written would survive a power cut.
+    pub(crate) fn synced(&mut self) {
+        self.memory.recent.set_unsynced(0);
+    }
+
+    /// Takes the texts that no sync has covered back into memory, as ones that are to be written: when
+    /// the system failed to bring them to the disk, reading the file may give something else.
+    pub(crate) fn recall(&mut self, pending: &mut Pending) {
+        // The last text of an entry is the one that counts.
+        for (index, text) in self.memory.recent.take_unsynced().into_iter().rev() {
+            pending.changed.insert(index);
+            let slot = self.tree.slot_mut(index);
+            if slot.memory().is_some() {
+                continue;
+            }
+            self.memory.lines.insert(index, (slot.offset, slot.len));
+            slot.len = u32::try_from(text.len()).unwrap_or(slot.len);
+            slot.set_memory(self.memory.put(text));
         }
     }
 
@@ -310,7 +354,7 @@ impl SessionView {
     /// Gives an entry another text, which [`SessionView::check_replacement`] allows. Says whether
     /// [`SessionView::recount`] is needed: few texts cost what the ones before did not, or are labels.
     pub(crate) fn replace(&mut self, index: u32, text: Vec<u8>) -> Result<bool> {
-        let before = Reader::new().entry(&self.stored_text(index)?)?.usage;
+        let before = Reader::new().entry(&self.stored_text(index)?)?.usages;
         let scan = self.reader.entry(&text)?;
         let span = self.span(index);
         if let Some(place) = self.tree.slot(index).memory() {
@@ -327,7 +371,7 @@ impl SessionView {
         if let Some(span) = span {
             self.memory.lines.insert(index, span);
         }
-        Ok(is_label || scan.usage != before)
+        Ok(is_label || scan.usages != before)
     }
 
     /// Sums the usage and applies the labels anew, after texts were replaced or ids came again.
@@ -343,7 +387,7 @@ impl SessionView {
     pub(crate) fn check_replacement(&self, index: u32, text: &[u8]) -> Result<()> {
         Reader::new().entry(text)?;
         let before = self.stored_text(index)?;
-        let same = |key| Json::new(&before).get_str(key) == Json::new(text).get_str(key);
+        let same = |key| Json::new(&before).get_wtf8(key) == Json::new(text).get_wtf8(key);
         if same("id") && same("parentId") {
             return Ok(());
         }
@@ -392,6 +436,7 @@ impl SessionView {
         match slot.memory() {
             Some(_) if form == LineForm::Reduced => {
                 self.memory.lines.insert(index, (offset, len));
+                drop(self.memory.recent.push(index, Vec::new()));
             }
             place => {
                 (slot.offset, slot.len) = (offset, len);

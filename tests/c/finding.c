@@ -177,7 +177,7 @@ static void listings(const leaflog_options *options, const char *cwd, leaflog_st
 static void by_hand(void) {
     static const char *const bytes =
         "{\"type\":\"session\",\"version\":3,\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":\"2026-02-16T10:20:30.000Z\","
-        "\"cwd\":\"/work\",\"parentSession\":\"p\"}\n"
+        "\"cwd\":\"/home/ada\",\"parentSession\":\"p\"}\n"
         "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"Q\"}}\n";
     leaflog_listing *listing = NULL;
     leaflog_session_info info = empty_info();
@@ -236,7 +236,7 @@ static void in_storages(const char *agent) {
     leaflog_options options = options_in(agent);
     OK(leaflog_storage_memory(&storage, &error));
     options.storage = storage;
-    leaflog_string path = made(&options, "/work", "Q", NULL);
+    leaflog_string path = made(&options, "/home/ada", "Q", NULL);
     leaflog_listing *listing = NULL;
     OK(leaflog_list_all(&options, NULL, &listing, &error));
     CHECK(leaflog_listing_count(listing) == 1);

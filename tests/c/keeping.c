@@ -56,7 +56,7 @@ static void operations(leaflog_storage *storage, const char *dir) {
 /* One session through a storage, from its first entry to being opened again. */
 static void drives(const leaflog_options *options, const char *dir) {
     leaflog_session *session = NULL;
-    OK(leaflog_session_create(S("/work"), options, &session, &error));
+    OK(leaflog_session_create(S("/home/ada"), options, &session, &error));
     leaflog_string path;
     OK(leaflog_session_file(session, &path, &error));
     CHECK(strncmp(path.data, dir, strlen(dir)) == 0);
@@ -325,7 +325,7 @@ static void own_storage(const char *agent) {
 
     /* What it says went wrong is what the caller is told. */
     leaflog_session *session = NULL;
-    OK(leaflog_session_create(S("/work"), &options, &session, &error));
+    OK(leaflog_session_create(S("/home/ada"), &options, &session, &error));
     OK(leaflog_session_ensure_on_disk(session, &error));
     shelf.fails = LEAFLOG_STATUS_PERMISSION_DENIED;
     CHECK(leaflog_session_append_message(session, S(ASSISTANT), NULL, &error) == LEAFLOG_STATUS_PERMISSION_DENIED);
@@ -364,7 +364,7 @@ static void own_storage(const char *agent) {
 
 static void artifacts(const leaflog_options *options) {
     leaflog_session *session = NULL;
-    OK(leaflog_session_create(S("/work"), options, &session, &error));
+    OK(leaflog_session_create(S("/home/ada"), options, &session, &error));
     leaflog_string dir, id, path, out;
     OK(leaflog_session_artifacts_dir(session, &dir, &error));
     OK(leaflog_session_allocate_artifact(session, S("bash"), &id, &path, &error));
@@ -406,7 +406,7 @@ static void artifacts(const leaflog_options *options) {
     FAILS(LEAFLOG_STATUS_INVALID_ARGUMENT, leaflog_artifacts_of(S("/a/b.txt"), &artifacts, &error));
     leaflog_session_free(session);
 
-    OK(leaflog_session_in_memory(S("/work"), options, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), options, &session, &error));
     OK(leaflog_session_allocate_artifact(session, S("bash"), &id, &path, &error));
     TEXT(id, NULL);
     TEXT(path, NULL);
@@ -422,7 +422,7 @@ static void artifacts(const leaflog_options *options) {
 static void blobs(const leaflog_options *options, const char *agent) {
     leaflog_session *session = NULL;
     leaflog_blobs *blobs = NULL, *other = NULL;
-    OK(leaflog_session_create(S("/work"), options, &session, &error));
+    OK(leaflog_session_create(S("/home/ada"), options, &session, &error));
     OK(leaflog_session_blobs(session, &blobs, &error));
     leaflog_session_free(session);
     leaflog_string out, dir;

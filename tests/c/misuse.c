@@ -178,7 +178,7 @@ static void null_everywhere(void) {
 
 static void freed_twice(void) {
     leaflog_session *session = NULL;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     leaflog_entries *entries = NULL;
     OK(leaflog_session_entries(session, &entries, &error));
     CHECK(leaflog_session_free(session) == LEAFLOG_STATUS_OK);
@@ -186,7 +186,7 @@ static void freed_twice(void) {
     FAILS(LEAFLOG_STATUS_INVALID_HANDLE, leaflog_session_append_message(session, S(USER), NULL, &error));
     /* Another handle never gets its number. */
     leaflog_session *next = NULL;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &next, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &next, &error));
     CHECK(next != session);
     FAILS(LEAFLOG_STATUS_INVALID_HANDLE, leaflog_session_flush(session, &error));
     CHECK(leaflog_entries_free(entries) == LEAFLOG_STATUS_OK);
@@ -214,7 +214,7 @@ static void other_types(void) {
     leaflog_session *session = NULL;
     leaflog_storage *storage = NULL;
     leaflog_string out = {NULL, 0};
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     OK(leaflog_storage_memory(&storage, &error));
     FAILS(LEAFLOG_STATUS_INVALID_HANDLE, leaflog_session_id(HANDLE(leaflog_session, storage), &out, &error));
     CHECK(leaflog_session_free(HANDLE(leaflog_session, storage)) == LEAFLOG_STATUS_INVALID_HANDLE);
@@ -226,7 +226,7 @@ static void other_types(void) {
     options.struct_size = sizeof options;
     options.storage = HANDLE(leaflog_storage, session);
     leaflog_session *none = NULL;
-    FAILS(LEAFLOG_STATUS_INVALID_HANDLE, leaflog_session_create(S("/work"), &options, &none, &error));
+    FAILS(LEAFLOG_STATUS_INVALID_HANDLE, leaflog_session_create(S("/home/ada"), &options, &none, &error));
     /* Addresses, numbers. */
     uintptr_t bits[] = {1, 16, (uintptr_t)&options, (uintptr_t)session + 1, (uintptr_t)session - 16,
                         (uintptr_t)session + 1600, UINTPTR_MAX, UINTPTR_MAX / 2};
@@ -245,7 +245,7 @@ static void texts_and_lengths(void) {
     leaflog_session *session = NULL, *none = NULL;
     leaflog_storage *storage = NULL;
     const int32_t argument = LEAFLOG_STATUS_INVALID_ARGUMENT;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     OK(leaflog_storage_memory(&storage, &error));
     FAILS(argument, leaflog_session_append_message(session, part(NULL, 5), NULL, &error));
     FAILS(argument, leaflog_session_append_message(session, part(USER, SIZE_MAX), NULL, &error));

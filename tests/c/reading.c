@@ -2,7 +2,7 @@
 #include "check.h"
 
 #define HEADER "{\"type\":\"session\",\"version\":3,\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":" \
-               "\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/work\",\"title\":\"A title\",\"titleSource\":\"auto\"}\n"
+               "\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/home/ada\",\"title\":\"A title\",\"titleSource\":\"auto\"}\n"
 #define T(minute) "\"timestamp\":\"2026-02-16T10:" minute ":00.000Z\""
 
 /* r - a - b (a label on b), and c under a, older than b although it comes later. */
@@ -142,7 +142,7 @@ static void texts(const leaflog_session *session) {
     OK(leaflog_session_title_source(session, &out, &error));
     TEXT(out, "auto");
     OK(leaflog_session_cwd(session, &out, &error));
-    TEXT(out, "/work");
+    TEXT(out, "/home/ada");
     OK(leaflog_session_file(session, &out, &error));
     TEXT(out, NULL);
     OK(leaflog_session_id(session, &out, &error));
@@ -197,7 +197,7 @@ static void contexts(const leaflog_session *session) {
 /* An iterator goes over what was there, and says when that is gone. */
 static void changes(void) {
     leaflog_session *session = NULL, *snapshot = NULL;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     OK(leaflog_session_append_message(session, S("{\"role\":\"user\",\"content\":1}"), NULL, &error));
     leaflog_entries *entries = NULL, *other = NULL;
     leaflog_entry entry = empty_entry();

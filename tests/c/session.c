@@ -467,7 +467,7 @@ static void folders(const leaflog_options *given, const char *agent) {
 /* What belongs to a live connection is shown until it is said that there is none any more. */
 static void sanitizes(void) {
     leaflog_session *session = NULL;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     leaflog_id id;
     OK(leaflog_session_append_message(session,
                                       S("{\"role\":\"assistant\",\"content\":[],\"providerPayload\":"
@@ -496,13 +496,13 @@ static void generators(void) {
     options.struct_size = sizeof options;
     options.generator = generator;
     leaflog_session *first = NULL, *second = NULL;
-    OK(leaflog_session_in_memory(S("/work"), &options, &first, &error));
-    OK(leaflog_session_in_memory(S("/work"), &options, &second, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), &options, &first, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), &options, &second, &error));
     CHECK(leaflog_generator_free(generator) == LEAFLOG_STATUS_OK);
     leaflog_string out;
     OK(leaflog_session_header_json(first, &out, &error));
     TEXT(out, "{\"type\":\"session\",\"version\":3,\"id\":\"1470c67440248100\","
-              "\"timestamp\":\"2026-02-16T10:00:00.000Z\",\"cwd\":\"/work\"}");
+              "\"timestamp\":\"2026-02-16T10:00:00.000Z\",\"cwd\":\"/home/ada\"}");
     OK(leaflog_session_id(second, &out, &error));
     TEXT(out, "1470c6753a2484e8");
     leaflog_id id;

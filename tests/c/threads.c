@@ -36,11 +36,11 @@ static void *work(void *data) {
     struct work *work = (struct work *)data;
     const struct shared *shared = work->shared;
     leaflog_options options = options_in(shared->agent);
-    DONE(leaflog_session_create(S("/work"), &options, &work->own, NULL));
+    DONE(leaflog_session_create(S("/home/ada"), &options, &work->own, NULL));
     leaflog_session *stored = NULL;
     options.storage = shared->storage;
     options.session_dir = S("/shared");
-    DONE(leaflog_session_create(S("/work"), &options, &stored, NULL));
+    DONE(leaflog_session_create(S("/home/ada"), &options, &stored, NULL));
     for (int round = 0; round < ROUNDS; round++) {
         leaflog_id id;
         DONE(leaflog_session_append_message(work->own, S(round % 2 ? USER : ASSISTANT), &id, NULL));
@@ -109,7 +109,7 @@ int main(void) {
     memset(&shared, 0, sizeof shared);
     shared.agent = agent;
     leaflog_session *session = NULL;
-    OK(leaflog_session_in_memory(S("/work"), NULL, &session, &error));
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
     for (int at = 0; at < 3; at++) {
         OK(leaflog_session_append_message(session, S(USER), NULL, &error));
     }
@@ -126,7 +126,7 @@ int main(void) {
 
     leaflog_session *victims[ROUNDS];
     for (int at = 0; at < ROUNDS; at++) {
-        OK(leaflog_session_in_memory(S("/work"), NULL, &victims[at], &error));
+        OK(leaflog_session_in_memory(S("/home/ada"), NULL, &victims[at], &error));
     }
     shared.victims = victims;
 

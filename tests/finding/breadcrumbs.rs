@@ -75,6 +75,22 @@ fn r3_the_device_of_the_standard_input() {
     assert!(output.lines().any(|line| line.trim_end().ends_with(&want)), "{want} in {output}");
 }
 
+// R3: a session that could not be made leaves the terminal with the one it had.
+#[test]
+fn r3_a_fork_that_fails_leaves_no_breadcrumb() {
+    let home = Home::new();
+    let cwd = home.project("work");
+    let mut session = on_terminal(&home, "pts-1").create(&cwd).unwrap();
+    session.append_message(ANSWER).unwrap();
+    let before = crumb(&home, "pts-1");
+    let invalid = home.path.join("notes.jsonl");
+    fs::write(&invalid, "notes\n").unwrap();
+    for source in [home.path.join("none.jsonl"), invalid] {
+        on_terminal(&home, "pts-1").fork_from(&source, &cwd).unwrap_err();
+        assert_eq!(crumb(&home, "pts-1"), before);
+    }
+}
+
 // R3: every operation that gives the terminal a session says so.
 #[test]
 fn r3_who_leaves_breadcrumbs() {

@@ -71,6 +71,18 @@ fn f6_the_move_to_the_other_name() {
     assert_eq!(names(&session.session_dir().join(file)), ["0.bash.log"]);
 }
 
+// R57: a session can be forked from the old folder, whose sessions move when the project's new one is made.
+#[test]
+fn r57_a_fork_of_what_is_moved() {
+    let home = Home::new();
+    let cwd = home.project("app");
+    let old = home.session(&home.absolute_name("app"), "00aa000000000001", &cwd);
+    let fork = home.home_relative().fork_from(&old, &cwd).unwrap();
+    assert_eq!((fork.entries().len(), fork.header().parent_session.as_deref()), (1, Some("00aa000000000001")));
+    assert_eq!(names(&home.sessions()), ["-app"]);
+    assert_eq!(names(fork.session_dir()).len(), 2);
+}
+
 // F6: two files of one name are both kept, and the old folder with them.
 #[test]
 fn f6_namesakes_are_both_kept() {

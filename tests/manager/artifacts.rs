@@ -91,7 +91,7 @@ fn tool_types() {
 #[test]
 fn in_memory() {
     let dir = Dir::new();
-    let mut m = dir.options().in_memory("/work/shop").unwrap();
+    let mut m = dir.options().in_memory("/home/ada/shop").unwrap();
     assert_eq!(m.artifacts_dir(), None);
     assert!(m.allocate_artifact_path("bash").unwrap().is_none());
     assert_eq!(m.save_artifact(b"a", "bash").unwrap(), "0");

@@ -47,7 +47,7 @@ fn every_entry_type() {
     })
     .unwrap();
     let want = lines(&[
-        r#"{"type":"session","version":3,"id":"a000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#,
+        r#"{"type":"session","version":3,"id":"a000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop"}"#,
         r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"Hello","timestamp":1771237230000}}"#,
         r#"{"type":"message","id":"00000002","parentId":"00000001","timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}"#,
         r#"{"type":"thinking_level_change","id":"00000003","parentId":"00000002","timestamp":"2026-02-16T10:20:30.000Z","thinkingLevel":"high"}"#,
@@ -123,7 +123,7 @@ fn absent_fields() {
 #[test]
 fn strings_and_numbers() {
     let dir = Dir::new();
-    let mut m = dir.options().create("/work/a \"b\"\\c").unwrap();
+    let mut m = dir.options().create("/home/ada/a \"b\"\\c").unwrap();
     let odd = "\"\\/\u{8}\u{c}\n\r\t\u{0}\u{1f}\u{7f}\u{85}\u{2028}\u{2029}é漢😀";
     // Checked with JSON.stringify in Node.
     let spelled = "\\\"\\\\/\\b\\f\\n\\r\\t\\u0000\\u001f\u{7f}\u{85}\u{2028}\u{2029}é漢😀";
@@ -134,14 +134,14 @@ fn strings_and_numbers() {
     m.append_label_change("00000001", Some(odd)).unwrap();
     let want = format!(
         "{}\n{}{message}}}\n{}{spelled}\",\"role\":\"{spelled}\"}}\n{}{spelled}\",\"\"]}}\n{}{spelled}\"}}\n",
-        r#"{"type":"session","version":3,"id":"a000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/a \"b\"\\c"}"#,
+        r#"{"type":"session","version":3,"id":"a000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/a \"b\"\\c"}"#,
         r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":"#,
         r#"{"type":"model_change","id":"00000002","parentId":"00000001","timestamp":"2026-02-16T10:20:30.000Z","model":""#,
         r#"{"type":"ttsr_injection","id":"00000003","parentId":"00000002","timestamp":"2026-02-16T10:20:30.000Z","injectedRules":[""#,
         r#"{"type":"label","id":"00000004","parentId":"00000003","timestamp":"2026-02-16T10:20:30.000Z","targetId":"00000001","label":""#,
     );
     assert_eq!(text(&m), want);
-    assert_eq!(m.label("00000001"), Some(odd));
+    assert_eq!(m.label("00000001").as_deref(), Some(odd));
 }
 
 // An entry of any type: id, parent and timestamp are this library's, after the type.
@@ -215,7 +215,7 @@ fn newlines_between_tokens_are_blanks() {
     assert!(written.ends_with("\"message\":{    \"role\":\"assistant\", \t\"content\":\"a\\nb\" }}\n"), "{written}");
 }
 
-const HEADER_A1: &str = r#"{"type":"session","version":3,"id":"a000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#;
+const HEADER_A1: &str = r#"{"type":"session","version":3,"id":"a000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop"}"#;
 
 // Part C: the headers of create and newSession, with all their fields.
 #[test]
@@ -235,7 +235,7 @@ fn headers_of_create_and_new_session() {
     assert_eq!(
         text(&m),
         lines(&[
-            r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop","parentSession":"/old/\"parent\".jsonl","title":"Cart","titleSource":"auto"}"#
+            r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop","parentSession":"/old/\"parent\".jsonl","title":"Cart","titleSource":"auto"}"#
         ])
     );
 }
@@ -250,15 +250,15 @@ fn headers_of_copies() {
     let source = file(&m);
     let entry = r#"{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hi"}]}}"#;
 
-    let from = dir.options().generator(sequence_b()).fork_from(&source, "/work/other").unwrap();
+    let from = dir.options().generator(sequence_b()).fork_from(&source, "/home/ada/other").unwrap();
     assert_eq!(
         text(&from),
         lines(&[
-            r#"{"type":"session","version":3,"id":"b000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/other","parentSession":"a000000000000001","title":"Cart","titleSource":"user"}"#,
+            r#"{"type":"session","version":3,"id":"b000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/other","parentSession":"a000000000000001","title":"Cart","titleSource":"user"}"#,
             entry,
         ])
     );
-    assert_eq!(file(&from), dir.sessions().join("--work-other--/2026-02-16T10-20-30-000Z_b000000000000001.jsonl"));
+    assert_eq!(file(&from), dir.sessions().join("--home-ada-other--/2026-02-16T10-20-30-000Z_b000000000000001.jsonl"));
 
     let fork = m.fork().unwrap().unwrap();
     assert_eq!(fork.old_session_file, source);
@@ -267,7 +267,7 @@ fn headers_of_copies() {
     assert_eq!(
         text(&m),
         lines(&[
-            r#"{"type":"session","version":3,"id":"a000000000000002","title":"Cart","titleSource":"user","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop","parentSession":"a000000000000001"}"#,
+            r#"{"type":"session","version":3,"id":"a000000000000002","title":"Cart","titleSource":"user","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop","parentSession":"a000000000000001"}"#,
             entry,
         ])
     );
@@ -278,7 +278,7 @@ fn headers_of_copies() {
         read(&branched),
         lines(&[
             &format!(
-                r#"{{"type":"session","version":3,"id":"a000000000000003","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"{parent}","title":"Cart","titleSource":"user"}}"#
+                r#"{{"type":"session","version":3,"id":"a000000000000003","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"{parent}","title":"Cart","titleSource":"user"}}"#
             ),
             entry,
         ])
@@ -292,23 +292,23 @@ fn headers_of_copies_without_title() {
     let mut m = dir.create();
     m.append_message(USER).unwrap();
     m.ensure_on_disk().unwrap();
-    let from = dir.options().generator(sequence_b()).fork_from(file(&m), "/work/other").unwrap();
+    let from = dir.options().generator(sequence_b()).fork_from(file(&m), "/home/ada/other").unwrap();
     assert_eq!(
         text(&from).lines().next().unwrap(),
-        r#"{"type":"session","version":3,"id":"b000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/other","parentSession":"a000000000000001"}"#
+        r#"{"type":"session","version":3,"id":"b000000000000001","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/other","parentSession":"a000000000000001"}"#
     );
     // An absent parent of a branched session: one that is kept nowhere.
-    let mut memory = dir.options().in_memory("/work/shop").unwrap();
+    let mut memory = dir.options().in_memory("/home/ada/shop").unwrap();
     memory.append_message(USER).unwrap();
     memory.create_branched_session("00000001").unwrap();
     assert_eq!(
         memory.header().json().text(),
-        r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#
+        r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop"}"#
     );
     m.fork().unwrap().unwrap();
     let header = text(&m).lines().next().unwrap().to_owned();
     assert_eq!(
         header,
-        r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop","parentSession":"a000000000000001"}"#
+        r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop","parentSession":"a000000000000001"}"#
     );
 }

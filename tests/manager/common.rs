@@ -64,18 +64,18 @@ impl Dir {
         self.agent().join("sessions")
     }
 
-    /// The folder of the project `/work/shop`.
+    /// The folder of the project `/home/ada/shop`.
     pub fn shop(&self) -> PathBuf {
-        self.sessions().join("--work-shop--")
+        self.sessions().join("--home-ada-shop--")
     }
 
     pub fn options(&self) -> ManagerOptions {
         ManagerOptions::new().agent_dir(self.agent()).generator(sequence_a())
     }
 
-    /// A new session of the project `/work/shop`.
+    /// A new session of the project `/home/ada/shop`.
     pub fn create(&self) -> SessionManager {
-        self.options().create("/work/shop").unwrap()
+        self.options().create("/home/ada/shop").unwrap()
     }
 
     /// Puts a session file into the project's folder.

@@ -1,7 +1,7 @@
 //! Forks and branches as sessions of their own.
 
 use super::common::{ASSISTANT, Dir, NOW, USER, file, ids, leaf, lines, names_in, read, sequence_b, text};
-use leaflog::{ErrorCode, ManagerOptions, SessionManager, SessionView, TitleSource};
+use leaflog::{Compaction, ErrorCode, ManagerOptions, SessionManager, SessionView, TitleSource};
 
 // Part C, F26: fork keeps title, leaf, labels and everything in memory; the old file stays.
 #[test]
@@ -18,7 +18,7 @@ fn fork() {
     assert_eq!((&fork.old_session_file, fork.new_session_file.clone()), (&old, file(&m)));
     assert_eq!(read(&old), before);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("a000000000000002", Some("a000000000000001")));
-    assert_eq!((m.title(), m.title_source(), m.label("00000001")), (Some("Cart"), Some("user"), Some("x")));
+    assert_eq!((m.title(), m.title_source(), m.label("00000001").as_deref()), (Some("Cart"), Some("user"), Some("x")));
     assert_eq!((leaf(&m).as_deref(), m.usage().input), (Some("00000001"), 7.0));
     // Entries are the same lines.
     assert_eq!(text(&m).lines().skip(1).collect::<Vec<_>>(), before.lines().skip(1).collect::<Vec<_>>());
@@ -56,14 +56,14 @@ fn fork_from() {
     source.branch("00000001").unwrap();
     source.append_message(USER).unwrap();
     let before = text(&source);
-    let mut m = dir.options().generator(sequence_b()).fork_from(file(&source), "/work/other").unwrap();
+    let mut m = dir.options().generator(sequence_b()).fork_from(file(&source), "/home/ada/other").unwrap();
     assert_eq!(text(&source), before);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("b000000000000001", Some("a000000000000001")));
     assert_eq!((m.title(), m.title_source()), (Some("Cart"), Some("auto")));
-    assert_eq!(m.cwd().to_str(), Some("/work/other"));
+    assert_eq!(m.cwd().to_str(), Some("/home/ada/other"));
     // The last entry is the leaf.
     assert_eq!((ids(&m), leaf(&m).as_deref()), (ids(&source), Some("00000004")));
-    assert_eq!(m.label("00000001"), Some("x"));
+    assert_eq!(m.label("00000001").as_deref(), Some("x"));
     assert_eq!(text(&m).lines().skip(1).collect::<Vec<_>>(), before.lines().skip(1).collect::<Vec<_>>());
     m.append_message(USER).unwrap();
     assert_eq!(text(&m).lines().count(), 6);
@@ -83,10 +83,38 @@ fn fork_from_nothing() {
         (empty, ErrorCode::NotASession),
         (dir.path().to_owned(), ErrorCode::IsADirectory),
     ] {
-        assert_eq!(dir.options().fork_from(&source, "/work/shop").unwrap_err().code(), code, "{source:?}");
+        assert_eq!(dir.options().fork_from(&source, "/home/ada/shop").unwrap_err().code(), code, "{source:?}");
     }
-    assert_eq!(names_in(&dir.shop()), [""; 0]);
-    assert_eq!(names_in(dir.path()), ["agent", "empty.jsonl", "notes.jsonl"]);
+    // Nothing was made, no folder either.
+    assert_eq!(names_in(dir.path()), ["empty.jsonl", "notes.jsonl"]);
+}
+
+// R45: who has an id as a Rust string names the entry all the same; a label is written as it was.
+#[test]
+fn labels_of_ids_that_are_no_text() {
+    let dir = Dir::new();
+    let path = dir.path().join("s.jsonl");
+    std::fs::write(
+        &path,
+        lines(&[
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/w"}"#,
+            r#"{"type":"custom","id":"\ud83d","parentId":null}"#,
+            r#"{"type":"custom","id":"b","parentId":"\ud83d"}"#,
+        ]),
+    )
+    .unwrap();
+    let mut m = dir.options().open(&path).unwrap();
+    m.append_label_change("\u{fffd}", Some("one")).unwrap();
+    m.branch_with_summary(Some("\u{fffd}"), "left", None, None).unwrap();
+    m.append_compaction(&Compaction { first_kept_entry_id: "\u{fffd}", ..Compaction::default() }).unwrap();
+    let written = text(&m);
+    let last: Vec<&str> = written.lines().skip(3).collect();
+    assert!(last[0].ends_with(r#""targetId":"\ud83d","label":"one"}"#), "{written}");
+    assert!(last[1].contains(r#""fromId":"\ud83d""#), "{written}");
+    assert!(last[2].contains(r#""firstKeptEntryId":"\ud83d""#), "{written}");
+    m.append_entry(r#"{"type":"label","targetId":"\ud83d","label":"\ude00!"}"#).unwrap();
+    m.create_branched_session("b").unwrap();
+    assert!(text(&m).ends_with(concat!(r#""targetId":"\ud83d","label":"\ude00!"}"#, "\n")), "{}", text(&m));
 }
 
 /// Labels between messages: on the path, off it, changed, cleared.
@@ -127,7 +155,7 @@ fn branched_session_with_labels() {
     let new = m.create_branched_session("00000006").unwrap().unwrap();
     assert_eq!(new, file(&m));
     let header = format!(
-        r#"{{"type":"session","version":3,"id":"a000000000000002","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"{}"}}"#,
+        r#"{{"type":"session","version":3,"id":"a000000000000002","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"{}"}}"#,
         old.to_str().unwrap()
     );
     // 00000003 was cleared and set again: it goes last in the map.
@@ -143,7 +171,8 @@ fn branched_session_with_labels() {
         ])
     );
     assert_eq!(leaf(&m).as_deref(), Some("0000000d"));
-    assert_eq!(m.labels().collect::<Vec<_>>(), [("00000001", "uno"), ("00000003", "tres")]);
+    let labels: Vec<_> = m.labels().collect();
+    assert_eq!(labels, [("00000001".into(), "uno".into()), ("00000003".into(), "tres".into())]);
     assert!(m.load_report().unwrap().is_empty());
     assert_eq!(m.roots().len(), 1);
     assert_eq!(m.persist_status().last_saved.as_deref(), Some("0000000d"));
@@ -168,7 +197,7 @@ fn branched_session_of_labels() {
         ]
     );
 
-    let mut m = dir.options().create("/work/b").unwrap();
+    let mut m = dir.options().create("/home/ada/b").unwrap();
     m.append_message(ASSISTANT).unwrap();
     m.reset_leaf();
     m.append_label_change("00000001", Some("x")).unwrap();
@@ -202,7 +231,7 @@ fn branched_session_of_nothing() {
 // Part C: in memory the path takes the session's place.
 #[test]
 fn branched_session_in_memory() {
-    let mut m = ManagerOptions::new().generator(super::common::sequence_a()).in_memory("/work/shop").unwrap();
+    let mut m = ManagerOptions::new().generator(super::common::sequence_a()).in_memory("/home/ada/shop").unwrap();
     m.append_message(USER).unwrap();
     m.append_label_change("00000001", Some("x")).unwrap();
     m.append_message(ASSISTANT).unwrap();
@@ -211,7 +240,7 @@ fn branched_session_in_memory() {
     assert_eq!(m.create_branched_session("00000003").unwrap(), None);
     assert_eq!(ids(&m), ["00000001", "00000003", "00000005"]);
     assert_eq!((m.session_id(), m.header().parent_session.as_deref()), ("a000000000000002", None));
-    assert_eq!((m.title(), m.title_source(), m.label("00000001")), (Some("Cart"), Some("user"), Some("x")));
+    assert_eq!((m.title(), m.title_source(), m.label("00000001").as_deref()), (Some("Cart"), Some("user"), Some("x")));
     assert_eq!(m.entry("00000003").unwrap().parent().unwrap().id().as_deref(), Some("00000001"));
     assert_eq!((leaf(&m).as_deref(), m.session_file()), (Some("00000005"), None));
     m.append_message(USER).unwrap();
@@ -222,7 +251,7 @@ fn branched_session_in_memory() {
 const MIXED: &str = concat!(
     "\u{feff}\r\n",
     "{\"garbage\n",
-    r#"{"z":[1e2,-0],"type":"session","version":4,"id":"newer","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work/shop","unknown":{"k":1}}"#,
+    r#"{"z":[1e2,-0],"type":"session","version":4,"id":"newer","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/ada/shop","unknown":{"k":1}}"#,
     "\r\n",
     r#"{"type":"message","id":"m1","parentId":null,"message":{"role":"user","n":1e400}} {"type":"odd","id":"o1","parentId":"m1"}"#,
     "\r\n\n42\n\"text\"\n",
@@ -246,10 +275,10 @@ fn copies_take_entries_only() {
         r#"{"type":"odd","parentId":"o1","n":-0,"n":1}"#,
         r#"{"type":"message","id":"m2","parentId":"o1","message":{"role":"assistant"}}"#,
     ];
-    let from = dir.options().fork_from(&path, "/work/shop").unwrap();
+    let from = dir.options().fork_from(&path, "/home/ada/shop").unwrap();
     let header = |id: &str, parent: &str| {
         format!(
-            r#"{{"type":"session","version":4,"id":"{id}","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"{parent}"}}"#
+            r#"{{"type":"session","version":4,"id":"{id}","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"{parent}"}}"#
         )
     };
     let want = |header: String, entries: &[&str]| format!("{header}\n{}", lines(entries));
@@ -273,12 +302,13 @@ fn copies_take_entries_only() {
 #[test]
 fn r13_never_lowered() {
     let dir = Dir::new();
-    let path = dir.put("x.jsonl", "{\"type\":\"session\",\"version\":4.5,\"id\":\"newer\",\"cwd\":\"/work/shop\"}\n");
+    let path =
+        dir.put("x.jsonl", "{\"type\":\"session\",\"version\":4.5,\"id\":\"newer\",\"cwd\":\"/home/ada/shop\"}\n");
     let mut m = dir.options().open(&path).unwrap();
     m.append_message(ASSISTANT).unwrap();
     m.set_session_name("N", TitleSource::User).unwrap();
     assert!(text(&m).starts_with(
-        r#"{"type":"session","version":4.5,"id":"newer","cwd":"/work/shop","title":"N","titleSource":"user"}"#
+        r#"{"type":"session","version":4.5,"id":"newer","cwd":"/home/ada/shop","title":"N","titleSource":"user"}"#
     ));
 }
 
@@ -291,14 +321,14 @@ fn title_slots_stay_behind() {
         "x.jsonl",
         lines(&[
             slot.trim_end(),
-            r#"{"type":"session","version":3,"id":"s","cwd":"/work/shop","title":"Old","titleSource":"auto"}"#,
+            r#"{"type":"session","version":3,"id":"s","cwd":"/home/ada/shop","title":"Old","titleSource":"auto"}"#,
         ]),
     );
-    let m = dir.options().fork_from(&path, "/work/shop").unwrap();
+    let m = dir.options().fork_from(&path, "/home/ada/shop").unwrap();
     assert_eq!(
         text(&m),
         lines(&[&format!(
-            r#"{{"type":"session","version":3,"id":"a000000000000001","timestamp":"{NOW}","cwd":"/work/shop","parentSession":"s","title":"Slot","titleSource":"user"}}"#
+            r#"{{"type":"session","version":3,"id":"a000000000000001","timestamp":"{NOW}","cwd":"/home/ada/shop","parentSession":"s","title":"Slot","titleSource":"user"}}"#
         )])
     );
 }
@@ -416,7 +446,7 @@ fn f7_a_branch_out_of_a_cycle() {
     let path = dir.put(
         "s.jsonl",
         lines(&[
-            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/work/shop"}"#,
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/home/ada/shop"}"#,
             &line("message", "a", "l", message),
             &line("message", "b", "a", message),
             &line("label", "l", "b", r#","targetId":"none","label":"x""#),

@@ -106,7 +106,7 @@ fn another_session_at_the_path() {
     let mut m = dir.create();
     m.append_message(ASSISTANT).unwrap();
     let header =
-        r#"{"type":"session","version":3,"id":"other","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#;
+        r#"{"type":"session","version":3,"id":"other","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop"}"#;
     let entry = r#"{"type":"message","id":"theirs","parentId":null,"message":{"role":"user","content":"x"}}"#;
     let copy = dir.put("copy", lines(&[header, entry]));
     std::fs::rename(copy, file(&m)).unwrap();
@@ -124,7 +124,7 @@ fn odd_ids() {
     let odd =
         [" ", "a\\\"b", "../../x", "é漢😀", "\\u0000", "DEADBEEF", "deadbeef", "00000001", "__proto__", "\\ud800"];
     let mut all = vec![
-        r#"{"type":"session","version":3,"id":"../x","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/work/shop"}"#
+        r#"{"type":"session","version":3,"id":"../x","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop"}"#
             .to_owned(),
     ];
     for id in odd {

@@ -140,7 +140,7 @@ fn copies_of_older_versions() {
     for name in cases() {
         let dir = Dir::new();
         let (path, old, new) = case(&dir, &name);
-        let m = dir.options().fork_from(&path, "/work/shop").unwrap();
+        let m = dir.options().fork_from(&path, "/home/ada/shop").unwrap();
         assert_bytes(&path, &old, &name);
         assert!(!m.is_migrated() && m.header().version == 3, "{name}");
         let source = SessionView::open(&path).unwrap();
@@ -173,7 +173,7 @@ fn r53f_many_migrate_at_once() {
     for when in [MigrationRewrite::Immediate, MigrationRewrite::Deferred] {
         let dir = Dir::new();
         let mut old = String::from(
-            "{\"type\":\"session\",\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/work/shop\"}\n",
+            "{\"type\":\"session\",\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/home/ada/shop\"}\n",
         );
         for number in 0..500 {
             old.push_str(&format!(

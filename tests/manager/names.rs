@@ -8,7 +8,7 @@ use leaflog::{SessionManager, SessionView, TitleSource};
 // s.replace(/[\u0000-\u001f\u007f-\u009f]/g, " ").replace(/ +/g, " ").trim()
 #[test]
 fn names_are_cleaned() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     for (name, want) in [
         ("Cart", "Cart"),
         ("  a\t\n b\u{0}c\u{7f}\u{80}d\u{9f} e  ", "a b c d e"),
@@ -34,7 +34,7 @@ fn names_are_cleaned() {
 // Part C: an auto name never replaces a user name.
 #[test]
 fn sources() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     assert_eq!((m.title(), m.title_source()), (None, None));
     assert!(m.set_session_name("one", TitleSource::Auto).unwrap());
     assert_eq!((m.title(), m.title_source()), (Some("one"), Some("auto")));
@@ -54,7 +54,7 @@ fn header_fields_keep_their_place() {
     let entry = r#"{"type":"odd","id":"e","parentId":null}"#;
     let path = dir.put(
         "x.jsonl",
-        lines(&[r#"{ "title" : "Old" ,"type":"session","version":3,"more":[1e2], "id":"s","titl\u0065":"Older","cwd":"/work/shop" }"#, entry]),
+        lines(&[r#"{ "title" : "Old" ,"type":"session","version":3,"more":[1e2], "id":"s","titl\u0065":"Older","cwd":"/home/ada/shop" }"#, entry]),
     );
     let mut m = dir.options().open(&path).unwrap();
     assert_eq!(m.title(), Some("Older"));
@@ -63,7 +63,7 @@ fn header_fields_keep_their_place() {
     assert_eq!(
         text(&m),
         lines(&[
-            r#"{ "title" : "Old" ,"type":"session","version":3,"more":[1e2], "id":"s","titl\u0065":"New \"name\"","cwd":"/work/shop","titleSource":"user" }"#,
+            r#"{ "title" : "Old" ,"type":"session","version":3,"more":[1e2], "id":"s","titl\u0065":"New \"name\"","cwd":"/home/ada/shop","titleSource":"user" }"#,
             entry
         ])
     );
@@ -76,7 +76,8 @@ pub fn slot(title: &str, source: &str) -> String {
     bare.replace(r#""pad":""#, &format!(r#""pad":"{}"#, " ".repeat(255 - bare.len()))) + "\n"
 }
 
-const HEADER: &str = r#"{"type":"session","version":3,"id":"s","cwd":"/work/shop","title":"Old","titleSource":"auto"}"#;
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","cwd":"/home/ada/shop","title":"Old","titleSource":"auto"}"#;
 
 fn with_slot(dir: &Dir) -> SessionManager {
     let bytes =
@@ -97,7 +98,7 @@ fn r48_title_slot() {
     assert_eq!(
         text(&m),
         want + &lines(&[
-            r#"{"type":"session","version":3,"id":"s","cwd":"/work/shop","title":"Warenkorb \"ä\"","titleSource":"user"}"#,
+            r#"{"type":"session","version":3,"id":"s","cwd":"/home/ada/shop","title":"Warenkorb \"ä\"","titleSource":"user"}"#,
             r#"{"type":"odd","id":"e","parentId":null}"#
         ])
     );
@@ -107,7 +108,7 @@ fn r48_title_slot() {
     m.rewrite_entries(&[]).unwrap();
     assert_eq!(text(&m), before);
     // A move changes the header only.
-    m.move_to("/work/other").unwrap();
+    m.move_to("/home/ada/other").unwrap();
     assert_eq!(text(&m)[..256], before[..256]);
 }
 

@@ -6,7 +6,7 @@ use leaflog::{MigrationRewrite, SessionManager, SessionView};
 use std::io::Write as _;
 
 const HEADER: &str =
-    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/work/shop"}"#;
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/home/ada/shop"}"#;
 const FIRST: &str = r#"{"type":"message","id":"m","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":"a"}}"#;
 
 fn append(manager: &SessionManager, line: &str) {
@@ -36,7 +36,7 @@ fn r49_an_entry_under_the_id_of_a_label() {
     let label = r#"{"type":"label","id":"l","parentId":"m","timestamp":"2026-02-16T10:00:02.000Z","targetId":"m","label":"one"}"#;
     let path = dir.put("s.jsonl", lines(&[HEADER, FIRST, label]));
     let mut m = dir.options().open(&path).unwrap();
-    assert_eq!(m.label("m"), Some("one"));
+    assert_eq!(m.label("m").as_deref(), Some("one"));
     append(&m, r#"{"type":"custom","customType":"c","id":"l","parentId":"m","timestamp":"2026-02-16T10:00:03.000Z"}"#);
     m.append_message(USER).unwrap();
     assert_eq!(m.label("m"), None);
@@ -52,7 +52,7 @@ fn r10_lines_of_version_1() {
             r#"{{"type":"message","timestamp":"2026-02-16T10:00:01.000Z","message":{{"role":"user","content":"{content}"}}}}"#
         )
     };
-    let header = r#"{"type":"session","id":"s","cwd":"/work/shop"}"#;
+    let header = r#"{"type":"session","id":"s","cwd":"/home/ada/shop"}"#;
     let path = dir.put("s.jsonl", lines(&[header, &old("a")]));
     let mut m = dir.options().migration_rewrite(MigrationRewrite::Deferred).open(&path).unwrap();
     append(&m, &old("b"));
@@ -67,7 +67,7 @@ fn r10_lines_of_version_1() {
     let own = format!(
         r#"{{"type":"message","id":"00000001","parentId":"{a}","timestamp":"2026-02-16T10:20:30.000Z","message":{ASSISTANT}}}"#
     );
-    let header = r#"{"type":"session","id":"s","cwd":"/work/shop","version":3}"#;
+    let header = r#"{"type":"session","id":"s","cwd":"/home/ada/shop","version":3}"#;
     let want = lines(&[header, &new("a", a, "null"), &new("b", b, &format!("\"{a}\"")), &own]);
     assert_eq!(read(&path), want);
 }

@@ -1,6 +1,6 @@
 //! The tree, and what is read of a session after appends.
 
-use super::common::{ASSISTANT, Dir, USER, file, ids, json, leaf, text};
+use super::common::{ASSISTANT, Dir, USER, file, ids, json, leaf, sequence_b, text};
 use leaflog::{
     Compaction, CustomMessage, EntryKind, ErrorCode, Leaf, ManagerOptions, Role, SessionManager, SessionView,
 };
@@ -14,7 +14,7 @@ fn parent(manager: &SessionManager, id: &str) -> Option<String> {
 // R18: one entry, child of the leaf, which becomes the leaf.
 #[test]
 fn r18_appends_are_children_of_the_leaf() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     assert_eq!(leaf(&m), None);
     let a = m.append_message(USER).unwrap();
     assert_eq!((leaf(&m), parent(&m, &a)), (Some(a.clone()), None));
@@ -67,7 +67,7 @@ fn replay_metadata_is_dropped_from_what_is_shown() {
 // R4: eight lowercase hex digits.
 #[test]
 fn r4_ids_of_entries() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     for _ in 0..100 {
         let id = m.append_message(USER).unwrap();
         assert!(id.len() == 8 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{id}");
@@ -99,7 +99,7 @@ impl leaflog::Generator for Stuck {
 // R4: ids in use are not used again; after 100 collisions a session id is.
 #[test]
 fn r4_collisions() {
-    let mut m = ManagerOptions::new().generator(Stuck(AtomicU64::new(0))).in_memory("/work").unwrap();
+    let mut m = ManagerOptions::new().generator(Stuck(AtomicU64::new(0))).in_memory("/home/ada").unwrap();
     assert_eq!(m.session_id(), "0000000000000001");
     assert_eq!(m.append_message(USER).unwrap(), "deadbeef");
     assert_eq!(m.append_message(USER).unwrap(), "0000000000000002");
@@ -181,19 +181,39 @@ fn labels() {
     m.append_label_change("00000001", Some("first")).unwrap();
     m.append_label_change("00000002", Some("second")).unwrap();
     m.append_label_change("00000001", Some("changed")).unwrap();
-    assert_eq!(m.labels().collect::<Vec<_>>(), [("00000001", "changed"), ("00000002", "second")]);
+    assert_eq!(m.labels_to_json(), r#"[{"id":"00000001","label":"changed"},{"id":"00000002","label":"second"}]"#);
     // A label entry can have a label too.
     m.append_label_change("00000003", Some("third")).unwrap();
     m.append_label_change("00000002", None).unwrap();
     m.append_label_change("00000003", Some("")).unwrap();
-    assert_eq!(m.labels().collect::<Vec<_>>(), [("00000001", "changed")]);
-    assert_eq!(m.entry("00000001").unwrap().label(), Some("changed"));
+    let left = r#"[{"id":"00000001","label":"changed"}]"#;
+    assert_eq!(m.labels_to_json(), left);
+    assert_eq!(m.entry("00000001").unwrap().label().as_deref(), Some("changed"));
     let reopened = SessionView::open(file(&m)).unwrap();
-    assert_eq!(reopened.labels().collect::<Vec<_>>(), [("00000001", "changed")]);
+    assert_eq!(reopened.labels_to_json(), left);
 }
 
 const PRICED: &str = r#"{"role":"assistant","content":[],"usage":{"input":100,"output":20,"cacheRead":3,"cacheWrite":4,"premiumRequests":1,"cost":{"input":1,"total":0.25}}}"#;
 const TASK: &str = r#"{"role":"toolResult","toolName":"task","content":[],"details":{"usage":{"input":1000,"output":200,"cost":{"total":0.5}}}}"#;
+
+// The sum is that of the file in its order, to the last bit, also of lines that others wrote: a sum of
+// floats depends on its order.
+#[test]
+fn usage_is_summed_in_the_order_of_the_file() {
+    let dir = Dir::new();
+    let of =
+        |number: &str| format!(r#"{{"role":"assistant","usage":{{"input":{number},"cost":{{"total":{number}}}}}}}"#);
+    let mut m = dir.create();
+    m.append_message(&of("1e16")).unwrap();
+    let mut other = dir.options().generator(sequence_b()).open(file(&m)).unwrap();
+    other.append_message(&of("1")).unwrap();
+    other.append_message(&of("1")).unwrap();
+    m.append_message(USER).unwrap();
+    // Each 1 is lost in rounding; together they would not be.
+    for usage in [m.usage(), SessionView::open(file(&m)).unwrap().usage()] {
+        assert_eq!((usage.input, usage.cost), (1e16, 1e16));
+    }
+}
 
 // Part C: sums over all branches; missing numbers count 0; other tools do not count.
 #[test]
@@ -251,7 +271,7 @@ fn provider_payloads() {
     assert_eq!(only_message(&m), REPLAY);
     m.create_branched_session("00000001").unwrap();
     assert_eq!(only_message(&m), REPLAY);
-    let from = dir.options().generator(super::common::sequence_b()).fork_from(file(&m), "/work/b").unwrap();
+    let from = dir.options().generator(sequence_b()).fork_from(file(&m), "/home/ada/b").unwrap();
     assert_eq!(only_message(&from), REPLAYED);
 
     // Another role keeps its own.
@@ -353,7 +373,7 @@ fn entries_in_memory_and_on_disk() {
 // Part C: the role of the last model change on the path; `default` when it says none.
 #[test]
 fn last_model_change_role() {
-    let mut m = SessionManager::in_memory("/work").unwrap();
+    let mut m = SessionManager::in_memory("/home/ada").unwrap();
     assert_eq!(m.last_model_change_role().unwrap(), None);
     let a = m.append_message(USER).unwrap();
     m.append_model_change("a/b", Some("smol")).unwrap();

@@ -81,7 +81,7 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
     }
     assert_eq!([view.usage().input, view.usage().output, view.usage().cost], usage, "usage");
     let labels: Vec<(String, String)> =
-        view.labels().map(|(target, label)| (target.to_owned(), label.to_owned())).collect();
+        view.labels().map(|(target, label)| (target.into_owned(), label.into_owned())).collect();
     assert_eq!(labels, state.labels());
     // The first entry of a cycle is a root (R49).
     let is_cut = |seen: &Seen| {

@@ -51,7 +51,7 @@ impl SessionStorage for Own {
 struct Place<'a> {
     storage: &'a dyn SessionStorage,
     options: &'a dyn Fn() -> ManagerOptions,
-    /// The folder of the project `/work/shop`.
+    /// The folder of the project `/home/ada/shop`.
     shop: PathBuf,
 }
 
@@ -67,7 +67,7 @@ impl Place<'_> {
     }
 
     fn create(&self) -> SessionManager {
-        (self.options)().create("/work/shop").unwrap()
+        (self.options)().create("/home/ada/shop").unwrap()
     }
 }
 
@@ -77,7 +77,7 @@ fn over_all(body: impl Fn(&Place<'_>)) {
         let dir = tempfile::tempdir().unwrap();
         let agent = dir.path().join("agent");
         let options = || ManagerOptions::new().agent_dir(&agent).storage(storage.clone());
-        body(&Place { storage: &storage, options: &options, shop: agent.join("sessions/--work-shop--") });
+        body(&Place { storage: &storage, options: &options, shop: agent.join("sessions/--home-ada-shop--") });
     }
     run(FileSessionStorage, &body);
     run(Own, &body);
@@ -179,16 +179,16 @@ fn copies_and_moves() {
         m.flush().unwrap();
         let view = place.view(&branch);
         assert_eq!(ids(&view)[..2], entries[..2]);
-        assert_eq!((view.entries().count(), view.label(&entries[0])), (3, Some("begin")));
+        assert_eq!((view.entries().count(), view.label(&entries[0]).as_deref()), (3, Some("begin")));
         assert_eq!(view.header().parent_session.as_deref(), fork.new_session_file.to_str());
         assert_eq!(view.title(), Some("A name"));
 
         let lines = place.lines(&branch);
-        m.move_to("/work/other").unwrap();
+        m.move_to("/home/ada/other").unwrap();
         let moved = file(&m);
-        assert_eq!(moved, place.shop.with_file_name("--work-other--").join(branch.file_name().unwrap()));
+        assert_eq!(moved, place.shop.with_file_name("--home-ada-other--").join(branch.file_name().unwrap()));
         assert!(!place.storage.exists(&branch));
-        assert_eq!(place.lines(&moved)[0], lines[0].replace("/work/shop", "/work/other"));
+        assert_eq!(place.lines(&moved)[0], lines[0].replace("/home/ada/shop", "/home/ada/other"));
         assert_eq!(place.lines(&moved)[1..], lines[1..]);
         m.append_message(USER).unwrap();
         m.flush().unwrap();
@@ -203,25 +203,25 @@ fn moves() {
     over_all(|place| {
         let mut m = place.create();
         m.append_message(USER).unwrap();
-        m.move_to("/work/other").unwrap();
+        m.move_to("/home/ada/other").unwrap();
         let path = file(&m);
         assert!(!place.storage.exists(&path));
         m.append_message(ASSISTANT).unwrap();
         m.flush().unwrap();
-        assert_eq!(place.view(&path).header().cwd.as_deref(), Some("/work/other"));
+        assert_eq!(place.view(&path).header().cwd.as_deref(), Some("/home/ada/other"));
         // Deleted while it was open.
         place.storage.unlink(&path).unwrap();
-        m.move_to("/work/third").unwrap();
+        m.move_to("/home/ada/third").unwrap();
         assert_eq!(place.view(&file(&m)).entries().count(), 2);
         // Something is in the way.
         let path = file(&m);
         let text = place.storage.read_text(&path).unwrap();
         let taken = place.shop.join(path.file_name().unwrap());
         place.storage.write_text(&taken, "mine").unwrap();
-        assert_eq!(m.move_to("/work/shop").unwrap_err().code(), ErrorCode::AlreadyExists);
+        assert_eq!(m.move_to("/home/ada/shop").unwrap_err().code(), ErrorCode::AlreadyExists);
         assert_eq!(place.storage.read_text(&taken).unwrap(), "mine");
         assert_eq!(place.storage.read_text(&path).unwrap(), text);
-        assert_eq!((file(&m), m.cwd()), (path.clone(), Path::new("/work/third")));
+        assert_eq!((file(&m), m.cwd()), (path.clone(), Path::new("/home/ada/third")));
         m.append_message(USER).unwrap();
         m.flush().unwrap();
         assert_eq!(place.view(&path).entries().count(), 3);
@@ -240,7 +240,7 @@ fn reopened() {
         drop(m);
         let text = place.storage.read_text(&path).unwrap();
         let mut m = (place.options)().open(&path).unwrap();
-        assert_eq!((ids(&m), m.title(), m.cwd()), (expected.clone(), Some("A name"), Path::new("/work/shop")));
+        assert_eq!((ids(&m), m.title(), m.cwd()), (expected.clone(), Some("A name"), Path::new("/home/ada/shop")));
         assert_eq!(leaf(&m).as_ref(), expected.last());
         m.close().unwrap();
         assert_eq!(place.storage.read_text(&path).unwrap(), text);
@@ -284,7 +284,7 @@ fn no_sessions() {
 // R12: migrations.
 #[test]
 fn older_versions() {
-    let old = "{\"type\":\"session\",\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/work/shop\"}\n\
+    let old = "{\"type\":\"session\",\"id\":\"1f9d2a6b9c0d1234\",\"timestamp\":\"2026-02-16T10:20:30.000Z\",\"cwd\":\"/home/ada/shop\"}\n\
                {\"type\":\"message\",\"timestamp\":\"2026-02-16T10:20:30.000Z\",\"message\":{\"role\":\"user\",\"content\":\"Hello\"}}\n";
     over_all(|place| {
         let path = place.shop.join("old.jsonl");
@@ -326,7 +326,7 @@ fn restored() {
                 assert_eq!(ids(&place.view(&path)), expected, "{between}");
                 m.rewrite_entries(&[]).unwrap();
             } else {
-                m.move_to("/work/other").unwrap();
+                m.move_to("/home/ada/other").unwrap();
                 assert!(!place.storage.exists(&path));
             }
             let view = place.view(&file(&m));
@@ -347,7 +347,8 @@ fn errors_that_come_late() {
         for ask in ["append", "flush", "close", "rename", "rewrite"] {
             let storage = Queued::default();
             let dir = tempfile::tempdir().unwrap();
-            let mut m = ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/work").unwrap();
+            let mut m =
+                ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/home/ada").unwrap();
             let mut expected = vec![m.append_message(ASSISTANT).unwrap()];
             let path = file(&m);
             storage.fail_after(lines_before);
@@ -406,7 +407,7 @@ fn a_rewrite_that_fails_late() {
     for lines_before in 0..4 {
         let storage = Queued::default();
         let dir = tempfile::tempdir().unwrap();
-        let mut m = ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/work").unwrap();
+        let mut m = ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/home/ada").unwrap();
         let expected = [USER, ASSISTANT, USER].map(|message| m.append_message(message).unwrap());
         m.flush().unwrap();
         let path = file(&m);
@@ -429,7 +430,7 @@ fn a_rewrite_that_fails_late() {
 fn a_rename_that_fails_late() {
     let storage = Queued::default();
     let dir = tempfile::tempdir().unwrap();
-    let mut m = ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/work").unwrap();
+    let mut m = ManagerOptions::new().agent_dir(dir.path()).storage(storage.clone()).create("/home/ada").unwrap();
     m.append_message(USER).unwrap();
     *storage.rename_fails.lock().unwrap() = true;
     m.append_message(ASSISTANT).unwrap();
@@ -447,7 +448,7 @@ fn a_rename_that_fails_late() {
 fn file_storage_is_the_default() {
     let dir = tempfile::tempdir().unwrap();
     let options = || ManagerOptions::new().agent_dir(dir.path()).storage(FileSessionStorage);
-    let mut a = options().create("/work").unwrap();
+    let mut a = options().create("/home/ada").unwrap();
     let mut expected = vec![a.append_message(ASSISTANT).unwrap()];
     let path = file(&a);
     let mut b = options().open(&path).unwrap();

@@ -32,7 +32,7 @@ fn r53b_a_file_that_grew() {
     assert_eq!(ids(&manager), own);
     let mine = manager.append_message(USER).unwrap();
     assert_eq!(ids(&manager), [&own[..], &["0000000a".into(), "0000000b".into(), mine.clone()]].concat());
-    assert_eq!(manager.label(&own[0]), Some("theirs"));
+    assert_eq!(manager.label(&own[0]).as_deref(), Some("theirs"));
     assert_eq!(manager.usage().input, 7.0);
     // The own leaf did not move.
     assert_eq!(manager.entry(&mine).unwrap().parent().unwrap().id().unwrap(), own[1]);
@@ -48,7 +48,7 @@ fn r53b_a_file_that_grew() {
     assert_eq!(ids(&view), ids(&manager));
     let report = view.report().unwrap();
     assert_eq!((report.skipped_lines.len(), report.skipped_lines[0].line), (1, 7));
-    assert_eq!(view.label(&own[0]), Some("again"));
+    assert_eq!(view.label(&own[0]).as_deref(), Some("again"));
 }
 
 // R53d: another file was put in its place. Its lines and its header win; what this process wrote
@@ -74,7 +74,7 @@ fn r53d_a_file_that_was_replaced() {
     assert_eq!(now[4], before[3]);
     assert_eq!(ids(&manager), [&own[..], &["0000000a".into(), third, mine.clone()]].concat());
     assert_eq!(manager.entry(&mine).unwrap().parent().unwrap().id().unwrap(), own[1]);
-    assert_eq!((manager.title(), manager.label(&own[0])), (Some("theirs"), Some("theirs")));
+    assert_eq!((manager.title(), manager.label(&own[0]).as_deref()), (Some("theirs"), Some("theirs")));
     let text = String::from_utf8(manager.entry(&own[0]).unwrap().text().unwrap().into_bytes()).unwrap();
     assert_eq!(text, changed);
     // A rewrite keeps the header's other fields.
@@ -166,7 +166,7 @@ fn r53f_a_migration() {
     let message = |content: &str| format!(r#"{{"type":"message","message":{{"role":"user","content":"{content}"}}}}"#);
     let old = format!(
         "{}\n{}\n{}\n",
-        r#"{"type":"session","id":"0000000000000001","cwd":"/work"}"#,
+        r#"{"type":"session","id":"0000000000000001","cwd":"/home/ada"}"#,
         message("one"),
         message("two")
     );

@@ -5,7 +5,7 @@ use crate::error::{Failure, guard, leaflog_error};
 use crate::session::{self, Session, leaflog_session};
 use crate::status::leaflog_status;
 use crate::table::{self, Opaque};
-use leaflog_core::{EntryRef, SessionView};
+use leaflog_core::{EntryRef, Error, SessionView};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -127,7 +127,7 @@ fn iterate(
 }
 
 fn entry<'v>(view: &'v SessionView, id: &str) -> Result<EntryRef<'v>, Failure> {
-    view.entry(id).ok_or_else(|| Failure::new(leaflog_status::EntryNotFound, format!("Entry {id} not found")))
+    view.entry(id).ok_or_else(|| Error::entry_not_found(id).into())
 }
 
 /// All entries, in the order of the file.
@@ -249,7 +249,7 @@ impl Entries {
                 lend(parent.and_then(|parent| parent.id())),
                 lend(Some(type_name(entry)?)),
                 lend(role(entry)?),
-                lend(entry.label().map(Cow::Borrowed)),
+                lend(entry.label()),
             ];
             let entry = leaflog_entry {
                 struct_size: 0,
@@ -418,7 +418,7 @@ pub extern "C" fn leaflog_session_tree_json(
             json.push_str(&format!("{{\"depth\":{depth}"));
             if let Some(label) = entry.label() {
                 json.push_str(",\"label\":");
-                json.push_str(&serde_json::Value::from(label).to_string());
+                json.push_str(&serde_json::Value::from(&*label).to_string());
             }
             json.push_str(",\"entry\":");
             push(json, entry, form)?;

@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn what_a_panic_left_half_done_is_not_used_again() {
         std::panic::set_hook(Box::new(|_| {}));
-        let session = Session::from(leaflog_core::SessionManager::in_memory("/work").unwrap());
+        let session = Session::from(leaflog_core::SessionManager::in_memory("/home/ada").unwrap());
         assert_eq!(guard(ptr::null_mut(), || session.work(|_| panic!())), leaflog_status::Panic);
         assert_eq!(guard(ptr::null_mut(), || session.work(|_| Ok(()))), leaflog_status::Panic);
         assert_eq!(guard(ptr::null_mut(), || session.read(|_| Ok(()))), leaflog_status::Panic);

@@ -352,7 +352,8 @@ pub extern "C" fn leaflog_resolve(
     })
 }
 
-/// All sessions that `leaflog_resolve()` could mean, the newest first.
+/// All sessions that `leaflog_resolve()` could mean, the newest first. When `arg` is the whole id, or the whole name of
+/// the file, of just one of them, that one alone.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_candidates(
     options: *const leaflog_options,
@@ -365,7 +366,7 @@ pub extern "C" fn leaflog_candidates(
     self::listing(listing, error, || Ok(finder(options, find_options)?.candidates(arg.text("arg")?, cwd.path("cwd")?)))
 }
 
-/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_resolve()`, the newest first: one
+/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_candidates()`, the newest first: one
 /// after another, a NUL after each.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_by_prefix(

@@ -6,6 +6,7 @@ use crate::session::{self, leaflog_session};
 use crate::status::leaflog_status;
 use crate::table;
 use leaflog_core::{SessionManager, SessionView};
+use std::borrow::Cow;
 
 /// Reads a text of a session.
 fn text(
@@ -144,7 +145,7 @@ pub extern "C" fn leaflog_session_leaf_id(
 ) -> leaflog_status {
     text(session, out, error, |view| {
         let id = view.leaf().and_then(|leaf| leaf.id());
-        Ok(leaflog_string::optional(id.map(std::borrow::Cow::into_owned)))
+        Ok(leaflog_string::optional(id.map(Cow::into_owned)))
     })
 }
 
@@ -156,7 +157,9 @@ pub extern "C" fn leaflog_session_label(
     out: *mut leaflog_string,
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
-    text(session, out, error, |view| Ok(leaflog_string::optional(view.label(entry_id.text("entry_id")?))))
+    text(session, out, error, |view| {
+        Ok(leaflog_string::optional(view.label(entry_id.text("entry_id")?).map(Cow::into_owned)))
+    })
 }
 
 /// All labels in force, as a JSON array of objects `{"id", "label"}`.
@@ -166,10 +169,7 @@ pub extern "C" fn leaflog_session_labels_json(
     out: *mut leaflog_string,
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
-    text(session, out, error, |view| {
-        let labels: Vec<_> = view.labels().map(|(id, label)| serde_json::json!({"id": id, "label": label})).collect();
-        Ok(leaflog_string::new(serde_json::Value::from(labels).to_string()))
-    })
+    text(session, out, error, |view| Ok(leaflog_string::new(view.labels_to_json())))
 }
 
 /// The role of the last model change on the leaf's path, `default` when it names none; absent when there

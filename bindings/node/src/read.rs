@@ -8,6 +8,7 @@ use leaflog::{ContextItem, ContextPlan, EntryReader, EntryRef, Leaf, SessionView
 use napi::bindgen_prelude::Uint32Array;
 use napi::{Env, JsString};
 use napi_derive::napi;
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -212,15 +213,15 @@ pub fn tree<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'en
     env.create_string_latin1(out)
 }
 
-/// All labels, as pairs of id and label.
+/// All labels, as objects `{id, label}`.
 #[napi(catch_unwind)]
 pub fn labels<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'env>> {
-    text::give_value(env, &session.read().labels().collect::<Vec<_>>())
+    text::give(env, session.read().labels_to_json().as_bytes())
 }
 
 #[napi(catch_unwind)]
 pub fn label(session: &Handle, id: String) -> Option<String> {
-    session.read().label(&id).map(str::to_owned)
+    session.read().label(&id).map(Cow::into_owned)
 }
 
 #[napi(catch_unwind)]

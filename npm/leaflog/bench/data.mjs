@@ -55,7 +55,7 @@ export function write(file, count, size, compacted, header = {}) {
 			version: 3,
 			id: id(-7) + id(-8),
 			timestamp: "2026-02-16T10:20:30.000Z",
-			cwd: "/work",
+			cwd: "/home/ada",
 			...header,
 		}),
 	];

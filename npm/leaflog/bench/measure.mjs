@@ -74,7 +74,7 @@ const measurements = {
 
 	async "list, 1,000 files"() {
 		if (!native) return timed(() => baseline.list(files.many));
-		return timed(() => SessionManager.list("/work", files.many));
+		return timed(() => SessionManager.list("/home/ada", files.many));
 	},
 
 	async "recents of 1,000 files"() {

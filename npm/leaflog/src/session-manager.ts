@@ -603,7 +603,8 @@ export class SessionManager {
 	/** The roots, each with what hangs on it. */
 	getTree(): SessionTreeNode[] {
 		const flat = JSON.parse(native.tree(this.#handle)) as number[];
-		const labels = new Map(JSON.parse(native.labels(this.#handle)) as [string, string][]);
+		const labelled = JSON.parse(native.labels(this.#handle)) as { id: string; label: string }[];
+		const labels = new Map(labelled.map(({ id, label }) => [id, label]));
 		const entries = this.#entries.many(flat.filter((_, at) => at % 2 === 0));
 		const roots: SessionTreeNode[] = [];
 		// The nodes on the way down, and how many children each still waits for.

@@ -90,7 +90,7 @@ for (const [name, make] of Object.entries(storages)) {
 			put(dir, "empty.jsonl", 3, [], { id: "c", cwd: undefined, parentSession: "p" });
 			fs.writeFileSync(path.join(dir, "invalid.jsonl"), "no\n");
 			fs.writeFileSync(path.join(dir, "other.txt"), "no\n");
-			const sessions = await SessionManager.list("/work", dir, make());
+			const sessions = await SessionManager.list("/home/ada", dir, make());
 			assert.equal(Array.isArray(sessions), true);
 			assert.deepEqual(
 				sessions.map((session) => path.basename(session.path)),
@@ -100,7 +100,7 @@ for (const [name, make] of Object.entries(storages)) {
 			assert.deepEqual(JSON.parse(JSON.stringify(first)), {
 				path: path.join(dir, "old.jsonl"),
 				id: "a",
-				cwd: "/work",
+				cwd: "/home/ada",
 				title: "named",
 				created: "2026-02-16T10:20:00.000Z",
 				modified: "2026-01-01T00:00:01.000Z",
@@ -114,17 +114,17 @@ for (const [name, make] of Object.entries(storages)) {
 			assert.equal(empty.cwd, "");
 			assert.equal(empty.parentSessionPath, "p");
 			assert.ok(first.created instanceof Date && first.modified instanceof Date);
-			assert.deepEqual(await SessionManager.list("/work", path.join(dir, "none"), make()), []);
+			assert.deepEqual(await SessionManager.list("/home/ada", path.join(dir, "none"), make()), []);
 		});
 
 		test("R58: a default folder shows the project's sessions", async () => {
 			const agentDir = tempDir();
-			const dir = path.join(agentDir, "sessions", "--work-a--");
+			const dir = path.join(agentDir, "sessions", "--home-ada-a--");
 			const project = tempDir();
-			put(dir, "mine.jsonl", 1, [], { cwd: "/work/a" });
+			put(dir, "mine.jsonl", 1, [], { cwd: "/home/ada/a" });
 			put(dir, "theirs.jsonl", 2, [], { cwd: project });
 			const names = async (given) =>
-				(await SessionManager.list("/work/a", given, make(), { agentDir })).map((session) =>
+				(await SessionManager.list("/home/ada/a", given, make(), { agentDir })).map((session) =>
 					path.basename(session.path),
 				);
 			assert.deepEqual(await names(undefined), ["mine.jsonl"]);
@@ -159,17 +159,17 @@ for (const [name, make] of Object.entries(storages)) {
 
 		test("C: the session that is meant", async () => {
 			const agentDir = tempDir();
-			const local = path.join(agentDir, "sessions", "--work-a--");
-			put(local, "2026_ABC123.jsonl", 1, [], { id: "abc123", cwd: "/work/a" });
-			put(local, "2027_ABC999.jsonl", 2, [], { id: "abc999", cwd: "/work/a" });
-			const find = (arg, dir) => resolveResumableSession(arg, "/work/a", dir, make(), { agentDir });
+			const local = path.join(agentDir, "sessions", "--home-ada-a--");
+			put(local, "2026_ABC123.jsonl", 1, [], { id: "abc123", cwd: "/home/ada/a" });
+			put(local, "2027_ABC999.jsonl", 2, [], { id: "abc999", cwd: "/home/ada/a" });
+			const find = (arg, dir) => resolveResumableSession(arg, "/home/ada/a", dir, make(), { agentDir });
 			assert.equal((await find("abc")).session.id, "abc999");
 			assert.equal((await find("ABC1")).session.id, "abc123");
 			assert.equal((await find("2026_")).session.id, "abc123");
 			assert.equal((await find("abc")).scope, "local");
 			assert.equal(await find("none"), undefined);
 			if (make() === undefined) {
-				put(path.join(agentDir, "sessions", "--work-b--"), "x_fff.jsonl", 1, [], { id: "fff", cwd: "/work/b" });
+				put(path.join(agentDir, "sessions", "--home-ada-b--"), "x_fff.jsonl", 1, [], { id: "fff", cwd: "/home/ada/b" });
 				assert.equal((await find("fff")).scope, "global");
 			}
 			assert.equal(await find("fff", local), undefined);
@@ -180,11 +180,11 @@ for (const [name, make] of Object.entries(storages)) {
 			put(dir, "1.jsonl", 1, [said("old")]);
 			const newest = put(dir, "2.jsonl", 2, [said("new")]);
 			fs.writeFileSync(path.join(dir, "3.jsonl"), "no\n");
-			const session = await SessionManager.continueRecent("/work", dir, make());
+			const session = await SessionManager.continueRecent("/home/ada", dir, make());
 			assert.equal(session.getSessionFile(), newest);
-			assert.equal(session.getCwd(), "/work");
+			assert.equal(session.getCwd(), "/home/ada");
 			assert.equal(session.getSessionDir(), dir);
-			const begun = await SessionManager.continueRecent("/work", tempDir(), make());
+			const begun = await SessionManager.continueRecent("/home/ada", tempDir(), make());
 			assert.deepEqual(begun.getEntries(), []);
 			assert.equal(fs.readFileSync(path.join(dir, "3.jsonl"), "utf8"), "no\n");
 		});
@@ -208,17 +208,17 @@ describe("listings", () => {
 
 	test("C: a memory storage", async () => {
 		const storage = new MemorySessionStorage();
-		const session = SessionManager.create("/work", "/s", storage);
+		const session = SessionManager.create("/home/ada", "/s", storage);
 		session.appendMessage(user("hello"));
 		session.appendMessage(assistant("hi"));
-		const [info] = await SessionManager.list("/work", "/s", storage);
+		const [info] = await SessionManager.list("/home/ada", "/s", storage);
 		assert.equal(info.path, session.getSessionFile());
 		assert.equal(info.allMessagesText, "hello hi");
-		const again = await SessionManager.continueRecent("/work", "/s", storage);
+		const again = await SessionManager.continueRecent("/home/ada", "/s", storage);
 		assert.equal(again.getSessionId(), session.getSessionId());
 		assert.equal((await getRecentSessions("/s", 3, storage))[0].name, "hello");
 		assert.equal(
-			(await resolveResumableSession(session.getSessionId().slice(0, 6), "/work", "/s", storage)).scope,
+			(await resolveResumableSession(session.getSessionId().slice(0, 6), "/home/ada", "/s", storage)).scope,
 			"local",
 		);
 	});
@@ -227,22 +227,22 @@ describe("listings", () => {
 		const dir = tempDir();
 		for (let at = 0; at < 300; at++) put(dir, `${at}.jsonl`, at, [said("x")]);
 		const told = [];
-		const sessions = await SessionManager.list("/work", dir, undefined, {
+		const sessions = await SessionManager.list("/home/ada", dir, undefined, {
 			onProgress: (done, total) => told.push([done, total]),
 		});
 		assert.equal(sessions.length, 300);
 		assert.deepEqual(told.at(-1), [300, 300]);
 		const aborted = AbortSignal.abort(new Error("enough"));
-		await assert.rejects(SessionManager.list("/work", dir, undefined, { signal: aborted }), { message: "enough" });
+		await assert.rejects(SessionManager.list("/home/ada", dir, undefined, { signal: aborted }), { message: "enough" });
 		const controller = new AbortController();
-		const listing = SessionManager.list("/work", dir, undefined, { signal: controller.signal });
+		const listing = SessionManager.list("/home/ada", dir, undefined, { signal: controller.signal });
 		controller.abort(new Error("changed my mind"));
 		await assert.rejects(listing, { message: "changed my mind" });
 		const thrown = new Error("from the callback");
 		const onProgress = () => {
 			throw thrown;
 		};
-		await assert.rejects(SessionManager.list("/work", dir, undefined, { onProgress }), (error) => error === thrown);
+		await assert.rejects(SessionManager.list("/home/ada", dir, undefined, { onProgress }), (error) => error === thrown);
 	});
 
 	test("R1, R57: the default folder", () => {

@@ -23,7 +23,7 @@ describe("HistoryStorage", () => {
 	test("R43: prompts are stored trimmed; empty ones and repeats are not", async () => {
 		const history = HistoryStorage.open(path.join(tempDir(), "h.db"));
 		await Promise.all([
-			history.add("  first  ", "/work"),
+			history.add("  first  ", "/home/ada"),
 			history.add("first"),
 			history.add("   "),
 			history.add("second"),
@@ -32,7 +32,7 @@ describe("HistoryStorage", () => {
 		]);
 		const rows = history.getRecent(10);
 		assert.deepEqual(prompts(rows), ["half \ufffd é", "first", "second", "first"]);
-		assert.equal(rows[3].cwd, "/work");
+		assert.equal(rows[3].cwd, "/home/ada");
 		assert.equal("cwd" in rows[0], false);
 		assert.deepEqual(Object.keys(rows[3]), ["id", "prompt", "created_at", "cwd"]);
 		assert.ok(Math.abs(rows[0].created_at - Date.now() / 1000) < 60);

@@ -60,7 +60,7 @@ export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export function session(entries, header = {}) {
 	const time = (second) => `2026-02-16T10:20:${String(second).padStart(2, "0")}.000Z`;
 	return [
-		{ type: "session", version: 3, id: "1f9d2a6b9c0d1234", timestamp: time(0), cwd: "/work", ...header },
+		{ type: "session", version: 3, id: "1f9d2a6b9c0d1234", timestamp: time(0), cwd: "/home/ada", ...header },
 		...entries.map(([type, fields], at) => ({
 			type,
 			id: `e${at + 1}`,

@@ -108,19 +108,7 @@ pub fn everywhere() -> SessionFinder {
 }
 
 fn by_prefix(prefix: &str) -> Result<Input, Failure> {
-    let mut found = everywhere().by_prefix(prefix);
-    if found.len() > 1 {
-        // A whole id is not the start of others.
-        let is_whole = |path: &&PathBuf| {
-            let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-            let id = stem.rsplit_once('_').map_or(stem, |(_, id)| id);
-            [stem, id].iter().any(|name| name.eq_ignore_ascii_case(prefix))
-        };
-        let whole: Vec<PathBuf> = found.iter().filter(is_whole).cloned().collect();
-        if whole.len() == 1 {
-            found = whole;
-        }
-    }
+    let found = everywhere().by_prefix(prefix);
     match &found[..] {
         [path] => Ok(Input::File(path.clone())),
         [] => Err(Failure::not_found(format!("{prefix}: no such file, and no session of that id{}", searched()))),
@@ -176,7 +164,7 @@ pub fn entry<'v>(view: &'v SessionView, arg: &str, name: &str) -> Result<EntryRe
     }
     match found[..] {
         [entry] => Ok(entry),
-        [] => Err(Failure::not_found(format!("{name}: Entry {arg} not found"))),
+        [] => Err(Failure::not_found(format!("{name}: {}", Error::entry_not_found(arg)))),
         _ => {
             let mut message = format!("{name}: more than one entry begins with {arg}:");
             for id in found.iter().take(LISTED).filter_map(|entry| entry.id()) {

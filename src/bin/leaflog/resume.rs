@@ -12,12 +12,7 @@ use std::time::SystemTime;
 
 pub fn run(args: &ResumeArgs, out: &mut Out) -> Result<Exit, Failure> {
     let arg = &args.arg;
-    let mut found = open::everywhere().candidates(arg, project(args.cwd.as_deref())?);
-    // A whole id is not the start of others.
-    let is_whole = |found: &&Resumable| found.session.id.eq_ignore_ascii_case(arg);
-    if let [whole] = &found.iter().filter(is_whole).cloned().collect::<Vec<_>>()[..] {
-        found = vec![whole.clone()];
-    }
+    let found = open::everywhere().candidates(arg, project(args.cwd.as_deref())?);
     match &found[..] {
         [only] => {
             let path = &only.session.path;

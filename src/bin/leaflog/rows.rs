@@ -39,7 +39,7 @@ struct Row<'a> {
     time: Option<String>,
     size: u64,
     line: u64,
-    label: Option<&'a str>,
+    label: Option<Cow<'a, str>>,
     text: String,
     children: Vec<Cow<'a, str>>,
     on_path: bool,

@@ -236,7 +236,7 @@ impl<'v> Show<'v, '_> {
             used += 5;
         }
         if let Some(label) = entry.label() {
-            let label = one_line(label, LABEL_COLUMNS);
+            let label = one_line(&label, LABEL_COLUMNS);
             used += width(&label) + 3;
             write!(out, " ")?;
             out.paint(Style::Label, format_args!("[{label}]"))?;

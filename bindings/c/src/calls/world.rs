@@ -405,7 +405,7 @@ fn hash_of(data: *const u8, len: usize) -> u64 {
 impl Make for crate::session::leaflog_session {
     fn make(world: &World) -> Option<usize> {
         let none = ptr::null();
-        let cwd = str_of("/work/tides");
+        let cwd = str_of("/home/ada/tides");
         let kind = world.next(8);
         let made = match kind {
             0 | 1 => world.call(false, |out, error| life::leaflog_session_in_memory(cwd, none, out, error)),
