@@ -89,7 +89,7 @@ for migration in immediate deferred; do
     "$debug/examples/same" files $migration >"$made"
     compare "$made"
 done
-random=8
+random=6
 [ -z "${LEAFLOG_LONG:-}" ] || random=400
 seed=1
 while [ "$seed" -le "$random" ]; do

@@ -327,8 +327,7 @@ static leaflog_status work(void) {
         return states[used] == NULL ? LEAFLOG_STATUS_OK : leaflog_session_restore(session, states[used], NULL);
     }
     if (is_word(0, "sanitize")) {
-        status = leaflog_session_sanitize_replay_metadata(session, &flag, NULL);
-        give_bool(flag);
+        status = leaflog_session_sanitize_replay_metadata(session, NULL, NULL);
     } else if (is_word(0, "name")) {
         int32_t source = is_word(1, "user") ? LEAFLOG_TITLE_USER : LEAFLOG_TITLE_AUTO;
         status = leaflog_session_set_name(session, text(2), source, &flag, NULL);

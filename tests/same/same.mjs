@@ -113,7 +113,8 @@ async function step([name, a, b, c, d, e, f, g]) {
 		case "rewrite":
 			return manager.rewriteEntries();
 		case "sanitize":
-			return manager.sanitizeLoadedOpenAIResponsesReplayMetadata();
+			manager.sanitizeLoadedOpenAIResponsesReplayMetadata();
+			return;
 		case "capture":
 			states[used] = manager.captureState();
 			return;

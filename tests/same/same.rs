@@ -209,7 +209,8 @@ impl Runner {
             "close" => done(manager.close()?),
             "ensure" => done(manager.ensure_on_disk()?),
             "rewrite" => done(manager.rewrite_entries(&[])?),
-            "sanitize" => Ok(manager.sanitize_loaded_openai_responses_replay_metadata()?.to_string()),
+            // What it gives is about objects in JavaScript; the file is the same.
+            "sanitize" => done(manager.sanitize_loaded_openai_responses_replay_metadata()?),
             "capture" => {
                 self.states[self.used] = Some(manager.capture_state());
                 done(())
