@@ -106,6 +106,12 @@ impl Error {
         Self::new(ErrorCode::EntryNotFound, format!("Entry {id} not found"))
     }
 
+    /// A storage has no file at the path: in the words that callers of storages know (R37).
+    #[must_use]
+    pub fn file_not_found(path: &Path) -> Self {
+        Self::new(ErrorCode::NotFound, format!("File not found: {}", path.display())).at(path)
+    }
+
     /// Says which file or folder it is about, on an error nobody has a copy of yet.
     #[must_use]
     pub fn at(mut self, path: &Path) -> Self {

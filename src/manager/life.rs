@@ -140,10 +140,9 @@ impl SessionManager {
         if new == old {
             return self.move_in_place(new_cwd, new_dir);
         }
-        let leaving = self.leave();
+        self.leave()?;
         let artifacts = Artifacts::begin(&old, &new, self.options.storage.is_none())?;
-        let moved = leaving.and_then(|()| self.move_file(&old, &new, &new_cwd, new_dir));
-        if let Err(cause) = moved {
+        if let Err(cause) = self.move_file(&old, &new, &new_cwd, new_dir) {
             return Err(match artifacts.put_back() {
                 Ok(()) => cause,
                 Err(error) => cause.besides(&error),

@@ -29,10 +29,7 @@ impl MemorySessionStorage {
 
     fn with<T>(&self, path: &Path, read: impl FnOnce(&MemoryFile) -> T) -> Result<T> {
         let files = self.files.lock();
-        files
-            .get(path)
-            .map(read)
-            .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("File not found: {}", path.display())).at(path))
+        files.get(path).map(read).ok_or_else(|| Error::file_not_found(path))
     }
 
     fn change(&self, path: &Path, change: impl FnOnce(&mut String)) {
@@ -102,9 +99,7 @@ impl SessionStorage for MemorySessionStorage {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut files = self.files.lock();
-        let file = files
-            .remove(from)
-            .ok_or_else(|| Error::new(ErrorCode::NotFound, format!("File not found: {}", from.display())).at(from))?;
+        let file = files.remove(from).ok_or_else(|| Error::file_not_found(from))?;
         files.insert(to.to_owned(), file);
         Ok(())
     }

@@ -30,8 +30,7 @@ fn read_only<T>() -> Result<T> {
 
 impl Loaded {
     fn get<T>(&self, path: &Path, get: impl FnOnce(&(String, StorageStat)) -> T) -> Result<T> {
-        let not_found = || Error::new(ErrorCode::NotFound, format!("File not found: {}", path.display()));
-        self.0.lock().get(path).map(get).ok_or_else(not_found)
+        self.0.lock().get(path).map(get).ok_or_else(|| Error::file_not_found(path))
     }
 }
 

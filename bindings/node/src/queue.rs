@@ -31,10 +31,6 @@ impl Queue {
     }
 }
 
-fn not_found(path: &Path) -> Error {
-    Error::new(ErrorCode::NotFound, format!("File not found: {}", path.display()))
-}
-
 impl SessionStorage for Queue {
     fn ensure_dir(&self, dir: &Path) -> Result<()> {
         self.push(json!(["ensureDir", dir.to_string_lossy()]));
@@ -47,11 +43,11 @@ impl SessionStorage for Queue {
     }
 
     fn read_text(&self, path: &Path) -> Result<String> {
-        self.0.lock().texts.remove(path).ok_or_else(|| not_found(path))
+        self.0.lock().texts.remove(path).ok_or_else(|| Error::file_not_found(path))
     }
 
     fn read_text_prefix(&self, path: &Path, _most: usize) -> Result<String> {
-        self.0.lock().texts.get(path).cloned().ok_or_else(|| not_found(path))
+        self.0.lock().texts.get(path).cloned().ok_or_else(|| Error::file_not_found(path))
     }
 
     fn write_text(&self, path: &Path, text: &str) -> Result<()> {
@@ -61,7 +57,7 @@ impl SessionStorage for Queue {
     }
 
     fn stat(&self, path: &Path) -> Result<StorageStat> {
-        Err(not_found(path))
+        Err(Error::file_not_found(path))
     }
 
     fn list_files(&self, _dir: &Path, _pattern: &str) -> Vec<PathBuf> {
