@@ -58,6 +58,22 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code, in the order of their numbers.
+    pub const ALL: &[Self] = &[
+        Self::NotFound,
+        Self::IsADirectory,
+        Self::PermissionDenied,
+        Self::NotASession,
+        Self::EntryNotFound,
+        Self::FileChanged,
+        Self::Ambiguous,
+        Self::InvalidArgument,
+        Self::Io,
+        Self::Locked,
+        Self::Closed,
+        Self::AlreadyExists,
+    ];
+
     /// The name of the code, as programs compare it: `NOT_FOUND`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -54,7 +54,11 @@ fn codes_are_frozen() {
         (ErrorCode::Ambiguous, 7, "AMBIGUOUS"),
         (ErrorCode::InvalidArgument, 8, "INVALID_ARGUMENT"),
         (ErrorCode::Io, 9, "IO"),
+        (ErrorCode::Locked, 10, "LOCKED"),
+        (ErrorCode::Closed, 11, "CLOSED"),
+        (ErrorCode::AlreadyExists, 12, "ALREADY_EXISTS"),
     ];
+    assert_eq!(ErrorCode::ALL, table.map(|(code, ..)| code));
     for (code, number, name) in table {
         assert_eq!((code as i32, code.as_str(), code.to_string()), (number, name, name.to_owned()));
     }

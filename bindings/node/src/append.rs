@@ -2,7 +2,7 @@
 //! on: so entries come as JSON.
 
 use crate::session::{Handle, Session};
-use leaflog::{CustomMessage, SessionManager};
+use leaflog::SessionManager;
 use napi::{Env, JsString};
 use napi_derive::napi;
 
@@ -23,45 +23,4 @@ pub fn append_message<'env>(env: &'env Env, session: &Handle, message: String) -
 #[napi(catch_unwind)]
 pub fn append_entry<'env>(env: &'env Env, session: &Handle, fields: String) -> napi::Result<JsString<'env>> {
     append(env, session, |manager| manager.append_entry(&fields))
-}
-
-#[napi(catch_unwind)]
-pub fn append_custom<'env>(
-    env: &'env Env,
-    session: &Handle,
-    custom_type: String,
-    data: Option<String>,
-) -> napi::Result<JsString<'env>> {
-    append(env, session, |manager| manager.append_custom_entry(&custom_type, data.as_deref()))
-}
-
-#[napi(catch_unwind)]
-pub fn append_custom_message<'env>(
-    env: &'env Env,
-    session: &Handle,
-    custom_type: String,
-    content: String,
-    display: bool,
-    details: Option<String>,
-    attribution: Option<String>,
-) -> napi::Result<JsString<'env>> {
-    append(env, session, |manager| {
-        manager.append_custom_message(&CustomMessage {
-            custom_type: &custom_type,
-            content: &content,
-            display,
-            details: details.as_deref(),
-            attribution: attribution.as_deref(),
-        })
-    })
-}
-
-#[napi(catch_unwind)]
-pub fn append_label<'env>(
-    env: &'env Env,
-    session: &Handle,
-    target: String,
-    label: Option<String>,
-) -> napi::Result<JsString<'env>> {
-    append(env, session, |manager| manager.append_label_change(&target, label.as_deref()))
 }

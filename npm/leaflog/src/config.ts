@@ -1,5 +1,5 @@
 import { invalid } from "./errors";
-import type { NativeOptions } from "./native";
+import { type NativeOptions, native } from "./native";
 
 /** Is told of failures of writing, once each. */
 export interface Logger {
@@ -32,19 +32,35 @@ export function configure(options: LeaflogOptions): void {
 }
 
 function check(options: LeaflogOptions): void {
-	const one = (key: keyof LeaflogOptions, values: string[]) => {
-		const value = options[key];
-		if (value !== undefined && !values.includes(value as string)) {
-			throw invalid(`${key} is one of ${values.join(", ")}, not ${String(value)}`);
-		}
+	const wrong = (what: string, value: unknown) => invalid(`${what}, not ${shown(value)}`);
+	if (typeof options !== "object" || options === null) throw wrong("options are an object", options);
+	const one = (key: keyof LeaflogOptions, is: (value: unknown) => boolean, what: string) => {
+		const value = options[key] ?? undefined;
+		if (value !== undefined && !is(value)) throw wrong(`${key} is ${what}`, value);
 	};
-	one("dirNaming", ["absolute", "home-relative"]);
-	one("migrationRewrite", ["immediate", "deferred"]);
-	one("durability", ["flush", "every-append"]);
-	const { lockTimeoutMs } = options;
-	if (lockTimeoutMs !== undefined && !(lockTimeoutMs >= 0)) {
-		throw invalid(`lockTimeoutMs is a number of milliseconds, not ${lockTimeoutMs}`);
-	}
+	const oneOf = (key: keyof LeaflogOptions, ...values: unknown[]) =>
+		one(key, (value) => values.includes(value), `one of ${values.join(", ")}`);
+	one("agentDir", (value) => typeof value === "string", "a path");
+	one("configDirName", (value) => typeof value === "string", "a name");
+	oneOf("dirNaming", "absolute", "home-relative");
+	oneOf("migrationRewrite", "immediate", "deferred");
+	oneOf("durability", "flush", "every-append");
+	one("lockTimeoutMs", (value) => typeof value === "number" && value >= 0, "a number of milliseconds");
+	one("logger", (value) => typeof (value as Logger).error === "function", "an object with the method error");
+}
+
+function shown(value: unknown): string {
+	return typeof value === "string" || typeof value === "number"
+		? String(value)
+		: value === null
+			? "null"
+			: typeof value;
+}
+
+/** A count as native code takes it: whole, and from 0 to `most`. */
+export function count(value: number, most = 0xffffffff): number {
+	const whole = Math.floor(Number(value));
+	return whole > 0 ? Math.min(whole, most) : 0;
 }
 
 /** The options in force: the process's, with those given on top. */
@@ -54,29 +70,16 @@ export function effective(given: LeaflogOptions | undefined): LeaflogOptions {
 	return { ...defaults, ...given };
 }
 
-/** What folders and the terminal are found by. */
-const VARIABLES = [
-	"HOME",
-	"USERPROFILE",
-	"TMPDIR",
-	"TMP",
-	"TEMP",
-	"PI_CODING_AGENT_DIR",
-	"PI_CONFIG_DIR",
-	"XDG_DATA_HOME",
-	"XDG_STATE_HOME",
-	"KITTY_WINDOW_ID",
-	"TMUX_PANE",
-	"TERM_SESSION_ID",
-	"WT_SESSION",
-];
+/** The names of what folders and the terminal are found by. */
+const VARIABLES = native.environmentVariables();
 
 /**
  * The options as native code takes them. The environment is read now and handed over: a change of
  * `process.env` does not reach native code in every engine.
  */
 export function nativeOptions(options: LeaflogOptions, sessionDir: string | undefined): NativeOptions {
-	const env: Record<string, string> = {};
+	// Without a prototype: native code takes what an object inherits for its own.
+	const env: Record<string, string> = Object.create(null);
 	for (const name of VARIABLES) {
 		const value = process.env[name];
 		if (value) env[name] = value;

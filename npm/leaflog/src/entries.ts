@@ -2,8 +2,8 @@ import { LeaflogError } from "./errors";
 import { type Handle, native } from "./native";
 import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
 
-/** Fields of an entry that were given as objects: the entry has those very objects. */
-type Given = Partial<Record<string, unknown>>;
+/** The fields an entry was given with: it has the very objects among them. */
+type Given = Record<string, unknown>;
 
 /** Positions have 32 bits; the rest of a stamp is the generation. */
 const POSITIONS = 0xffffffff;
@@ -78,7 +78,7 @@ export class Entries {
 		};
 	}
 
-	/** The entry `id` was appended with these objects. */
+	/** The entry `id` was appended with these fields. */
 	give(id: string, fields: Given): void {
 		this.#given.set(id, fields);
 	}
@@ -184,8 +184,10 @@ export class Entries {
 
 	/** An entry's message is read from here when it is touched. */
 	#adopt(position: number, entry: SessionEntry, wasUntouched: boolean): void {
-		const isUntouched = wasUntouched && Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined;
-		if (isUntouched) Object.defineProperty(entry, "message", this.#accessor);
+		const isUntouched =
+			wasUntouched &&
+			Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined &&
+			Reflect.defineProperty(entry, "message", this.#accessor);
 		this.#untouched[position] = isUntouched ? 1 : 0;
 	}
 
@@ -225,7 +227,7 @@ export class Entries {
 	/** Parses whole entries. */
 	#read(positions: number[]): void {
 		this.#parse<SessionEntry>(native.texts, positions, (position, entry) => {
-			Object.assign(entry, this.#given.get(entry.id));
+			giveObjects(entry, this.#given.get(entry.id));
 			const message = this.#appended.get(entry.id) ?? this.#messages[position];
 			if (entry.type === "message" && message !== undefined) entry.message = message;
 			this.#list[position] = entry;
@@ -271,13 +273,19 @@ export class Entries {
 		return message;
 	}
 
-	#assign(entry: SessionMessageEntry, message: unknown): void {
-		this.#makePlain(entry, this.#positionOf(entry), message);
+	#assign(entry: SessionMessageEntry, message: AgentMessage): void {
+		const position = this.#positionOf(entry);
+		if (this.#makePlain(entry, position, message)) return;
+		// Its property stays as it is: the entry was sealed, or frozen as a whole.
+		if (Object.isFrozen(entry)) throw new TypeError("Cannot assign to read only property 'message' of object");
+		this.#messages[position] = message;
 	}
 
-	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): void {
+	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): boolean {
+		const plain = { value, writable: true, enumerable: true, configurable: true };
+		if (!Reflect.defineProperty(entry, "message", plain)) return false;
 		if (this.#list[position] === entry) this.#untouched[position] = 0;
-		Object.defineProperty(entry, "message", { value, writable: true, enumerable: true, configurable: true });
+		return true;
 	}
 
 	#positionOf(entry: SessionMessageEntry): number {
@@ -347,7 +355,7 @@ export class Entries {
 		const positions: number[] = [];
 		const texts: string[] = [];
 		for (const position of this.#suspects()) {
-			const text = JSON.stringify(this.#list[position]);
+			const text = textOf(this.#list[position] as SessionEntry);
 			if (!native.differs(this.#handle, position, text)) continue;
 			// The stored text may say the same in another spelling.
 			if (JSON.stringify(this.#stored([position])[0]) === text) continue;
@@ -447,4 +455,28 @@ export class Entries {
 		});
 		return parents;
 	}
+}
+
+/** What is an entry's own business, whatever it was given with. */
+const BASE = new Set(["type", "id", "parentId", "timestamp"]);
+
+function giveObjects(entry: SessionEntry, given: Given = {}): void {
+	for (const [key, value] of Object.entries(given)) {
+		if (typeof value !== "object" || value === null || BASE.has(key)) continue;
+		(entry as unknown as Given)[key] = value;
+	}
+}
+
+/** The text of an entry that may have been changed in place. */
+function textOf(entry: SessionEntry): string {
+	let cause: unknown;
+	try {
+		const text = JSON.stringify(entry) as string | undefined;
+		if (text !== undefined) return text;
+	} catch (error) {
+		cause = error;
+	}
+	const why = cause instanceof Error ? cause.message : "nothing is left of it";
+	const message = `Entry ${entry.id} was changed to what cannot be written as JSON: ${why}`;
+	throw new LeaflogError(message, { code: "INVALID_ARGUMENT", cause });
 }

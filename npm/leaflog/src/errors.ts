@@ -47,10 +47,11 @@ interface Fields {
 
 const MARK = "leaflog:";
 
-/** The error that a native function's exception stands for. */
-export function convert(error: unknown): unknown {
+/** The error that the exception of a native function stands for. */
+export function convert(error: unknown, name: string): unknown {
 	if (!(error instanceof Error) || error instanceof LeaflogError) return error;
-	return fromReason(error.message) ?? new LeaflogError(error.message, { code: kindOf(error), cause: error });
+	const known = fromReason(error.message);
+	return known ?? new LeaflogError(`${name}: ${error.message}`, { code: kindOf(error), cause: error });
 }
 
 /** The error in a native reason. */
@@ -80,11 +81,10 @@ function systemName(errno: number): string {
 
 /** The same error with the system's name as its code: what callers of storages look for. */
 export function asSystemError(error: unknown): unknown {
-	const converted = convert(error);
-	if (!(converted instanceof LeaflogError)) return converted;
-	const { message, path, line, cause } = converted;
+	if (!(error instanceof LeaflogError)) return error;
+	const { message, path, line, cause } = error;
 	const system = (cause as { code?: string } | undefined)?.code;
-	const code = system ?? (converted.code === "NOT_FOUND" ? "ENOENT" : converted.code);
+	const code = system ?? (error.code === "NOT_FOUND" ? "ENOENT" : error.code);
 	return new LeaflogError(message, { code, path, line, cause });
 }
 

@@ -1,4 +1,5 @@
-import { asSystemError } from "./errors";
+import { count } from "./config";
+import { asSystemError, LeaflogError } from "./errors";
 import { type Handle, native, type StorageHandle, type WriterHandle } from "./native";
 
 export interface SessionStorageStat {
@@ -86,7 +87,7 @@ abstract class NativeStorage implements SessionStorage {
 	}
 
 	async readTextPrefix(path: string, maxBytes: number): Promise<string> {
-		return system(() => native.storageReadPrefix(this.handle, path, maxBytes));
+		return system(() => native.storageReadPrefix(this.handle, path, count(maxBytes)));
 	}
 
 	async writeText(path: string, content: string): Promise<void> {
@@ -267,9 +268,15 @@ export class Driver {
 		const tasks = JSON.parse(native.queueTake(this.queue)) as Task[];
 		if (tasks.length === 0) return;
 		this.#tasks.push(...tasks);
-		while (this.#busy === undefined && this.#tasks[0]?.[0] === "ensureDir") {
-			const [, dir] = this.#tasks.shift() as ["ensureDir", string];
-			this.#storage.ensureDirSync(dir);
+		try {
+			while (this.#busy === undefined && this.#tasks[0]?.[0] === "ensureDir") {
+				const [, dir] = this.#tasks.shift() as ["ensureDir", string];
+				this.#storage.ensureDirSync(dir);
+			}
+		} catch (error) {
+			this.#failed(error);
+			// Who makes the session is told; later it is in force as any failure of writing.
+			if (this.#session === undefined) throw error;
 		}
 		if (this.#busy === undefined && this.#tasks.length > 0) this.#busy = this.#work();
 	}
@@ -285,14 +292,18 @@ export class Driver {
 				await this.#do(task);
 			}
 		} catch (error) {
-			// What comes after would build on what failed.
-			this.#tasks = [];
-			this.#writers.clear();
-			this.#failure ??= { error };
-			this.#tell(error);
+			this.#failed(error);
 		} finally {
 			this.#busy = undefined;
 		}
+	}
+
+	#failed(error: unknown): void {
+		// What comes after would build on what failed.
+		this.#tasks = [];
+		this.#writers.clear();
+		this.#failure ??= { error };
+		this.#tell(error);
 	}
 
 	#tell(error: unknown): void {
@@ -314,14 +325,21 @@ export class Driver {
 				this.#writers.set(task[1], this.#storage.openWriter(task[2], { flags: task[3] }));
 				return;
 			case "writeLine":
-				return this.#writers.get(task[1])?.writeLine(task[2]);
+				return this.#writer(task[1]).writeLine(task[2]);
 			case "close": {
+				// After a failure it is gone already.
 				const writer = this.#writers.get(task[1]);
 				this.#writers.delete(task[1]);
 				return writer?.close();
 			}
 			default:
-				return this.#writers.get(task[1])?.[task[0]]();
+				return this.#writer(task[1])[task[0]]();
 		}
+	}
+
+	#writer(number: number): SessionStorageWriter {
+		const writer = this.#writers.get(number);
+		if (writer === undefined) throw new LeaflogError("the storage's writer is gone", { code: "IO" });
+		return writer;
 	}
 }
