@@ -114,6 +114,8 @@ impl Error {
             io::ErrorKind::NotFound => ErrorCode::NotFound,
             io::ErrorKind::IsADirectory => ErrorCode::IsADirectory,
             io::ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
+            // Refused before the system was asked: a path with a NUL in it.
+            io::ErrorKind::InvalidInput if source.raw_os_error().is_none() => ErrorCode::InvalidArgument,
             _ => ErrorCode::Io,
         };
         let path = Some(path.to_owned());

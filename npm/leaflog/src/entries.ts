@@ -423,6 +423,8 @@ export class Entries {
 	static successor(handle: Handle, before: CapturedEntries): Entries {
 		const entries = new Entries(handle);
 		entries.#sync();
+		// It is the same session.
+		if (entries.#generation === before.generation) return Entries.restored(handle, before);
 		entries.#take(before);
 		const parents = entries.#parents();
 		for (const [position, entry] of entries.#list.entries()) {

@@ -47,11 +47,16 @@ interface Fields {
 
 const MARK = "leaflog:";
 
+/** The longest message that is taken over from elsewhere, in units. */
+const LONGEST = 300;
+
 /** The error that the exception of a native function stands for. */
 export function convert(error: unknown, name: string): unknown {
 	if (!(error instanceof Error) || error instanceof LeaflogError) return error;
 	const known = fromReason(error.message);
-	return known ?? new LeaflogError(`${name}: ${error.message}`, { code: kindOf(error), cause: error });
+	// It may quote an argument, however large that is.
+	const message = error.message.length > LONGEST ? `${error.message.slice(0, LONGEST)}…` : error.message;
+	return known ?? new LeaflogError(`${name}: ${message}`, { code: kindOf(error), cause: error });
 }
 
 /** The error in a native reason. */
@@ -64,8 +69,9 @@ export function fromReason(reason: string): LeaflogError | undefined {
 
 function kindOf(error: Error): LeaflogErrorCode {
 	const { code } = error as Error & { code?: string };
-	// What Node-API says of an argument of another type.
-	return code === "InvalidArg" || code?.endsWith("Expected") ? "INVALID_ARGUMENT" : "INTERNAL";
+	// What Node-API says of an argument of another type; without a code, what an object among them threw.
+	const isArgument = code === undefined || code === "InvalidArg" || code.endsWith("Expected");
+	return isArgument ? "INVALID_ARGUMENT" : "INTERNAL";
 }
 
 function systemError(message: string, errno: number, path: string | undefined): Error {
@@ -83,7 +89,8 @@ function systemName(errno: number): string {
 export function asSystemError(error: unknown): unknown {
 	if (!(error instanceof LeaflogError)) return error;
 	const { message, path, line, cause } = error;
-	const system = (cause as { code?: string } | undefined)?.code;
+	const { errno, code: name } = (cause ?? {}) as { errno?: number; code?: string };
+	const system = errno === undefined ? undefined : name;
 	const code = system ?? (error.code === "NOT_FOUND" ? "ENOENT" : error.code);
 	return new LeaflogError(message, { code, path, line, cause });
 }

@@ -205,43 +205,49 @@ export class LiveSession {
 
 	/** Calls what puts another session in this one's place. */
 	switch<T>(call: () => T): T {
-		this.entries.detach();
 		this.driver?.clear();
-		try {
-			return this.call(call);
-		} finally {
-			this.#forget();
-			this.entries = new Entries(this.handle);
-		}
+		return this.#replace(
+			() => this.call(call),
+			() => new Entries(this.handle),
+		);
 	}
 
 	/** Calls what puts a copy of this session in its place: the copy has the same objects. */
 	copy<T>(call: () => T): T {
 		this.entries.writeChanges();
-		const before = this.entries.capture();
-		this.entries.detach();
-		try {
-			return this.call(call);
-		} finally {
-			this.#forget();
-			this.entries = Entries.successor(this.handle, before);
-		}
+		return this.#replace(
+			() => this.call(call),
+			(before) => Entries.successor(this.handle, before),
+		);
 	}
 
 	/** Goes back to what was captured. */
 	restore(state: StateHandle, entries: CapturedEntries): void {
-		this.entries.detach();
-		native.restoreState(this.handle, state);
+		this.#replace(
+			() => native.restoreState(this.handle, state),
+			() => Entries.restored(this.handle, entries),
+		);
 		this.driver?.clear();
 		this.driver?.run();
-		this.#forget();
-		this.entries = Entries.restored(this.handle, entries);
 	}
 
-	#forget(): void {
+	/** Calls what changes which session is here; `next` gives the objects of the one that is here then. */
+	#replace<T>(call: () => T, next: (before: CapturedEntries) => Entries): T {
+		const before = this.entries.capture();
+		this.entries.detach();
 		this.#started = false;
+		let result: T;
+		try {
+			result = call();
+		} catch (error) {
+			// Whichever is here: what was handed out stays where its entry is.
+			this.entries = Entries.successor(this.handle, before);
+			throw error;
+		}
 		this.#usage = undefined;
 		this.#header = undefined;
+		this.entries = next(before);
+		return result;
 	}
 
 	// Failures

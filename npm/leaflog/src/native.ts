@@ -241,10 +241,13 @@ function wrap(inner: Function7, name: string): Function7 {
 }
 
 function wrapAsync(inner: Function7, name: string): Function7 {
-	return (a, b, c, d, e, f, g) =>
-		(inner(a, b, c, d, e, f, g) as Promise<unknown>).catch((error) => {
+	return async (a, b, c, d, e, f, g) => {
+		try {
+			return await inner(a, b, c, d, e, f, g);
+		} catch (error) {
 			throw convert(error, name);
-		});
+		}
+	};
 }
 
 function load(): Native {

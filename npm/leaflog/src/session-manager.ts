@@ -148,6 +148,7 @@ export class SessionManager {
 		storage?: SessionStorage,
 		options?: ListOptions,
 	): Promise<SessionInfo[]> {
+		if (typeof cwd !== "string") throw invalid("the folder of a project is a string");
 		return list(cwd, sessionDir, storage, options);
 	}
 
@@ -226,7 +227,7 @@ export class SessionManager {
 
 	/** Goes back to what the manager held. */
 	restoreState(snapshot: SessionManagerStateSnapshot): void {
-		const { state, entries } = snapshot as Snapshot;
+		const { state, entries } = (snapshot ?? {}) as Snapshot;
 		this.#live.restore(state, entries);
 	}
 

@@ -1,5 +1,5 @@
 import { count } from "./config";
-import { asSystemError, LeaflogError } from "./errors";
+import { asSystemError, invalid, LeaflogError } from "./errors";
 import { type Handle, native, type StorageHandle, type WriterHandle } from "./native";
 
 export interface SessionStorageStat {
@@ -202,6 +202,7 @@ export interface Backing {
 
 export function backing(storage: SessionStorage | undefined): Backing {
 	if (storage === undefined) return { handle: undefined, driver: undefined };
+	if (typeof storage !== "object" || storage === null) throw invalid("a storage is an object with methods");
 	if (isNative(storage)) return { handle: storage.handle, driver: undefined };
 	const driver = new Driver(storage);
 	return { handle: driver.queue, driver };
@@ -253,14 +254,17 @@ export class Driver {
 	/** Hands in what is at a path, for native code to open it. */
 	async load(path: string): Promise<void> {
 		await this.idle();
-		const text = (await this.#storage.exists(path)) ? await this.#storage.readText(path) : undefined;
-		native.queueText(this.queue, path, text);
+		const exists = await this.#storage.exists(path);
+		const text: unknown = exists ? await this.#storage.readText(path) : undefined;
+		// Taken for a missing file, what is there would be written over.
+		if (exists && typeof text !== "string") throw invalid(`the storage gave no text for ${path}`);
+		native.queueText(this.queue, path, text as string | undefined);
 	}
 
 	/** Hands in whether there is something at paths. */
 	async look(...paths: string[]): Promise<void> {
 		await this.idle();
-		for (const path of paths) native.queueExists(this.queue, path, await this.#storage.exists(path));
+		for (const path of paths) native.queueExists(this.queue, path, Boolean(await this.#storage.exists(path)));
 	}
 
 	/** Begins what native code wants done. What needs no promise is done when this returns. */
