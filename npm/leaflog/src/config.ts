@@ -23,12 +23,13 @@ export interface LeaflogOptions {
 	logger?: Logger;
 }
 
-let defaults: LeaflogOptions = {};
+/** Without a prototype: what somebody adds to that of all objects is no option. */
+let defaults: LeaflogOptions = Object.create(null);
 
 /** Sets the process's defaults. A key that is absent keeps its value, `undefined` takes it back. */
 export function configure(options: LeaflogOptions): void {
 	check(options);
-	defaults = { ...defaults, ...options };
+	defaults = over(options);
 }
 
 function check(options: LeaflogOptions): void {
@@ -67,7 +68,11 @@ export function count(value: number, most = 0xffffffff): number {
 export function effective(given: LeaflogOptions | undefined): LeaflogOptions {
 	if (given === undefined) return defaults;
 	check(given);
-	return { ...defaults, ...given };
+	return over(given);
+}
+
+function over(given: LeaflogOptions): LeaflogOptions {
+	return Object.assign(Object.create(null), defaults, given);
 }
 
 /** The names of what folders and the terminal are found by. */

@@ -67,6 +67,7 @@ export class Entries {
 		this.#handle = handle;
 		const entries = this;
 		this.#accessor = {
+			__proto__: null,
 			get() {
 				return entries.#touch(this as SessionMessageEntry);
 			},
@@ -75,7 +76,7 @@ export class Entries {
 			},
 			enumerable: true,
 			configurable: true,
-		};
+		} as PropertyDescriptor;
 	}
 
 	/** The entry `id` was appended with these fields. */
@@ -135,16 +136,11 @@ export class Entries {
 		const stamp = native.stamp(this.#handle);
 		const count = stamp % POSITIONS;
 		const generation = (stamp - count) / POSITIONS;
-		if (this.#untouched.length < count) {
-			const untouched = new Uint8Array(count + (count >> 1));
-			untouched.set(this.#untouched);
-			this.#untouched = untouched;
-		}
-		if (generation !== this.#generation) {
-			if (this.#generation >= 0) this.#replaced();
-			this.#generation = generation;
-		}
-		this.#count = count;
+		// Another process replaced the file: the same entries stand at other positions (R53d).
+		const before = generation !== this.#generation && this.#generation >= 0 ? this.#clear() : undefined;
+		this.#generation = generation;
+		this.#grow(count);
+		if (before !== undefined) this.#take(before);
 		if (this.#given.size > 0 || this.#appended.size > 0) this.#settle();
 	}
 
@@ -162,12 +158,25 @@ export class Entries {
 		this.#appended.clear();
 	}
 
-	/** Another process replaced the file: the same entries stand at other positions (R53d). */
-	#replaced(): void {
+	/** Makes room for so many entries. Not with holes: those are looked up in `Array.prototype`. */
+	#grow(count: number): void {
+		while (this.#list.length < count) {
+			this.#list.push(undefined);
+			this.#messages.push(undefined);
+		}
+		if (this.#untouched.length < count) {
+			const untouched = new Uint8Array(count + (count >> 1));
+			untouched.set(this.#untouched);
+			this.#untouched = untouched;
+		}
+		this.#count = count;
+	}
+
+	/** Gives all objects away. */
+	#clear(): Pick<CapturedEntries, "list" | "messages" | "untouched"> {
 		const before = { list: this.#list, messages: this.#messages, untouched: this.#untouched };
-		[this.#list, this.#messages, this.#filled] = [[], [], 0];
-		this.#untouched = new Uint8Array(before.untouched.length);
-		this.#take(before);
+		[this.#list, this.#messages, this.#untouched, this.#filled] = [[], [], new Uint8Array(0), 0];
+		return before;
 	}
 
 	/** Takes over objects, each to where its id stands now. */
@@ -208,7 +217,7 @@ export class Entries {
 			const parentId = fields[at + 1] as string | null;
 			const timestamp = fields[at + 2] as string;
 			at += 3;
-			if (position < list.length && list[position] !== undefined) continue;
+			if (list[position] !== undefined) continue;
 			const entry = { type: "message", id, parentId, timestamp } as SessionMessageEntry;
 			const message = appended.get(id) ?? messages[position];
 			if (message === undefined) {
@@ -282,7 +291,7 @@ export class Entries {
 	}
 
 	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): boolean {
-		const plain = { value, writable: true, enumerable: true, configurable: true };
+		const plain = { __proto__: null, value, writable: true, enumerable: true, configurable: true };
 		if (!Reflect.defineProperty(entry, "message", plain)) return false;
 		if (this.#list[position] === entry) this.#untouched[position] = 0;
 		return true;
