@@ -302,7 +302,9 @@ export class Driver {
 		}
 	}
 
-	#failed(error: unknown): void {
+	#failed(thrown: unknown): void {
+		const isObject = typeof thrown === "object" && thrown !== null;
+		const error = isObject ? thrown : new LeaflogError(`the storage failed: ${String(thrown)}`, { code: "IO" });
 		// What comes after would build on what failed.
 		this.#tasks = [];
 		this.#writers.clear();
