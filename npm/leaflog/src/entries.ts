@@ -92,7 +92,7 @@ export class Entries {
 	/** The id of an entry whose append failed: it is the last one, and the leaf. */
 	failedId(): string | undefined {
 		const count = native.stamp(this.#handle) % POSITIONS;
-		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
+		if (count === 0 || native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
 		return this.#stored([count - 1])[0]?.id;
 	}
 

@@ -36,6 +36,7 @@ interface SyncNative {
 	errorCodes(): string[];
 
 	appendMessage(session: Handle, message: Json): string;
+	appendMessageBytes(session: Handle, array: Uint8Array, length: number): string;
 	appendEntry(session: Handle, fields: Json): string;
 
 	stamp(session: Handle): number;
