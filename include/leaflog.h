@@ -651,7 +651,7 @@ leaflog_status leaflog_session_append_message(struct leaflog_session *session,
                                               struct leaflog_error **error);
 
 /// Appends an entry of any type: a JSON object with a string `type`, to which id, parent and timestamp
-/// are added; members of those names are not taken from it.
+/// are added; members of those names are not taken from it. A label needs an entry that it labels.
 leaflog_status leaflog_session_append_entry(struct leaflog_session *session,
                                             struct leaflog_str entry_json,
                                             struct leaflog_id *id,

@@ -60,6 +60,22 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code, in the order of their numbers.
+    pub const ALL: &[Self] = &[
+        Self::NotFound,
+        Self::IsADirectory,
+        Self::PermissionDenied,
+        Self::NotASession,
+        Self::EntryNotFound,
+        Self::FileChanged,
+        Self::Ambiguous,
+        Self::InvalidArgument,
+        Self::Io,
+        Self::Locked,
+        Self::Closed,
+        Self::AlreadyExists,
+    ];
+
     /// The name of the code, as programs compare it: `NOT_FOUND`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -96,7 +112,7 @@ impl Error {
     /// A failure of the operating system while doing `what` with `path`.
     #[must_use]
     pub fn io(source: io::Error, what: &str, path: &Path) -> Self {
-        let (code, path) = (code_of(source.kind()), Some(path.to_owned()));
+        let (code, path) = (code_of(&source), Some(path.to_owned()));
         Self(Arc::new(Inner { code, message: what.into(), path, line: None, source: Some(source), besides: None }))
     }
 
@@ -177,13 +193,15 @@ impl Error {
 /// The code of a failure of the operating system. What is missing here has none of its own: the number
 /// and the words of the system say what it is (`ENOSPC`, `EMFILE`, `ENAMETOOLONG`). `ENOTDIR` is among
 /// them: only a missing file may be taken for one that is still to be made.
-fn code_of(kind: io::ErrorKind) -> ErrorCode {
+fn code_of(error: &io::Error) -> ErrorCode {
     use io::ErrorKind as Kind;
-    match kind {
+    match error.kind() {
         Kind::NotFound => ErrorCode::NotFound,
         Kind::IsADirectory => ErrorCode::IsADirectory,
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => ErrorCode::PermissionDenied,
         Kind::AlreadyExists | Kind::DirectoryNotEmpty => ErrorCode::AlreadyExists,
+        // Refused before the system was asked: a path with a NUL in it.
+        Kind::InvalidInput if error.raw_os_error().is_none() => ErrorCode::InvalidArgument,
         _ => ErrorCode::Io,
     }
 }

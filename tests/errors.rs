@@ -72,6 +72,7 @@ fn codes_are_frozen() {
         (ErrorCode::Closed, 11, "CLOSED"),
         (ErrorCode::AlreadyExists, 12, "ALREADY_EXISTS"),
     ];
+    assert_eq!(ErrorCode::ALL, table.map(|(code, ..)| code));
     for (code, number, name) in table {
         assert_eq!((code as i32, code.as_str(), code.to_string()), (number, name, name.to_owned()));
     }

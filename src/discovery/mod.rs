@@ -225,6 +225,16 @@ impl SessionFinder {
         Ok(summary.and_then(|summary| summary.texts).unwrap_or_default())
     }
 
+    /// The most that [`SessionFinder::recent`] asks of a file's beginning, in what its storage counts.
+    pub const PREFIX: usize = summary::HEADER_WITHIN + 1;
+
+    /// The folders that are looked through: for the sessions of the project at `cwd` as
+    /// [`SessionFinder::list`] does, or for those of all projects, there with the folders in them.
+    #[must_use]
+    pub fn folders(&self, cwd: Option<&Path>) -> Vec<PathBuf> {
+        cwd.map_or_else(|| self.all_roots(), |cwd| self.project(cwd).0)
+    }
+
     /// Whether a session whose header names the folder `header_cwd` is shown for the project at
     /// `cwd` (R58): it is the project's, links followed; or it names no folder, or one that no
     /// longer exists.

@@ -1,6 +1,7 @@
 //! Where sessions are looked for: in files, or in another storage. Everything after that is one.
 
-use super::summary::{HEADER_WITHIN, Summary};
+use super::SessionFinder;
+use super::summary::Summary;
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::Scanner;
 use crate::load::End;
@@ -77,7 +78,7 @@ impl Place<'_> {
 /// `read` gives so many bytes, or fewer, and whether those are all.
 fn beginning(scanner: &mut Scanner, read: impl Fn(usize) -> Result<(Vec<u8>, bool)>) -> Result<Summary> {
     // One more shows that the header's line ends.
-    for most in [PREFIX, HEADER_WITHIN + 1] {
+    for most in [PREFIX, SessionFinder::PREFIX] {
         let (bytes, whole) = read(most)?;
         let summary = Summary::of_prefix(scanner, &bytes, if whole { End::Last } else { End::Open });
         if whole || summary.header.is_some() {

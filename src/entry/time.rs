@@ -51,9 +51,7 @@ pub(crate) fn push(text: &mut Vec<u8>, ms: i64) {
     let ([i, j], [k, l]) = (two(of_day / 3_600_000), two(of_day / 60_000 % 60));
     let ([m, n], [o, p]) = (two(of_day / 1000 % 60), two(of_day % 1000 / 10));
     let q = digit(of_day);
-    text.extend_from_slice(&[
-        b'-', e, f, b'-', g, h, b'T', i, j, b':', k, l, b':', m, n, b'.', o, p, q, b'Z',
-    ]);
+    text.extend_from_slice(&[b'-', e, f, b'-', g, h, b'T', i, j, b':', k, l, b':', m, n, b'.', o, p, q, b'Z']);
 }
 
 /// A timestamp as it stands in the name of a file.

@@ -277,21 +277,29 @@ impl SessionManager {
     }
 
     /// Appends an entry of any type: `fields` is a JSON object with a string `type`, to which id,
-    /// parent and timestamp are added after the type; members of those names are not taken from
-    /// it.
+    /// parent and timestamp are added where entries of its type have them; members of those names
+    /// are not taken from it.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when it is not such an object, or is a `session`; as every append.
+    /// `INVALID_ARGUMENT` when it is not such an object, or is a `session`; `ENTRY_NOT_FOUND` for a
+    /// label of no entry; as every append.
     pub fn append_entry(&mut self, fields: &str) -> Result<String> {
         let fields = object(fields)?;
         let json = Json::new(&fields);
         let type_name = json.get_str("type").filter(|name| name != "session").ok_or_else(|| {
             Error::new(ErrorCode::InvalidArgument, "an entry needs a string type, other than session")
         })?;
-        self.append(|base| {
+        if type_name == "label" {
+            self.index_of(&json.get_str("targetId").unwrap_or_default())?;
+        }
+        let put_fields = |line: LineBuilder| {
             json.members()
                 .filter(|(key, _)| !matches!(&**key, "type" | "id" | "parentId" | "timestamp"))
-                .fold(base.line(&type_name), |line, (key, value)| line.member(&key, value.bytes()))
+                .fold(line, |line, (key, value)| line.member(&key, value.bytes()))
+        };
+        self.append(|base| match &*type_name {
+            "custom" | "custom_message" => base.put(put_fields(LineBuilder::new(&type_name))),
+            _ => put_fields(base.line(&type_name)),
         })
     }
 

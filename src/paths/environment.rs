@@ -13,9 +13,7 @@ use std::sync::Arc;
 /// The second is for programs whose own idea of the environment does not reach this library, as a
 /// change of `process.env` in some JavaScript engines, and for tests.
 ///
-/// These are asked for: `HOME` (`USERPROFILE` on Windows), `TMPDIR`, `TMP`, `TEMP`,
-/// `PI_CODING_AGENT_DIR`, `PI_CONFIG_DIR`, `XDG_DATA_HOME`, `XDG_STATE_HOME`, `KITTY_WINDOW_ID`,
-/// `TMUX_PANE`, `TERM_SESSION_ID`, `WT_SESSION`. An empty variable counts as none.
+/// [`Environment::VARIABLES`] are asked for. An empty variable counts as none.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// `None` for those of the process.
@@ -25,6 +23,24 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// The names of the variables that are asked for: what a program that hands variables over has to
+    /// hand over. `USERPROFILE` takes the place of `HOME` on Windows.
+    pub const VARIABLES: &[&str] = &[
+        "HOME",
+        "USERPROFILE",
+        "TMPDIR",
+        "TMP",
+        "TEMP",
+        "PI_CODING_AGENT_DIR",
+        "PI_CONFIG_DIR",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+        "KITTY_WINDOW_ID",
+        "TMUX_PANE",
+        "TERM_SESSION_ID",
+        "WT_SESSION",
+    ];
+
     /// The environment of the process.
     #[must_use]
     pub fn process() -> Self {
@@ -69,6 +85,7 @@ impl Environment {
     }
 
     pub(crate) fn var(&self, name: &str) -> Option<OsString> {
+        debug_assert!(Self::VARIABLES.contains(&name), "{name} is not handed over");
         let value = match &self.vars {
             None => env::var_os(name),
             Some(vars) => vars.get(OsStr::new(name)).cloned(),

@@ -27,6 +27,12 @@ impl MemorySessionStorage {
         Self::default()
     }
 
+    /// Puts a file in, with the time of its last change: for programs that have files to be looked
+    /// through, and no storage.
+    pub fn put(&self, path: impl Into<PathBuf>, text: String, modified: SystemTime) {
+        self.files.lock().insert(path.into(), MemoryFile { text, modified });
+    }
+
     fn with<T>(&self, path: &Path, read: impl FnOnce(&MemoryFile) -> T) -> Result<T> {
         let files = self.files.lock();
         files.get(path).map(read).ok_or_else(|| Error::file_not_found(path))

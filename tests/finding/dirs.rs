@@ -49,6 +49,20 @@ fn f19_a_project_with_a_long_path() {
     }
 }
 
+// R41, R57, R58: the folders that a listing looks through, for a program that has to hand their files in.
+#[test]
+fn the_folders_that_are_looked_through() {
+    let home = Home::new();
+    let cwd = home.project("work/app");
+    let both = |dir: &Path| vec![dir.join(home.absolute_name("work/app")), dir.join("-work-app")];
+    let finder = || home.options().finder();
+    assert_eq!(finder().folders(Some(&cwd)), both(&home.sessions()));
+    assert_eq!(finder().folders(None), [home.sessions()]);
+    // By its other name a default folder is beside it, wherever it lies.
+    assert_eq!(finder().session_dir("/else/-work-app").folders(Some(&cwd)), both(Path::new("/else")));
+    assert_eq!(finder().session_dir("/else/mine").folders(Some(&cwd)), [Path::new("/else/mine")]);
+}
+
 // R57, F6: the project's own old folder is moved, whatever the manager is asked for; everything that
 // was in it is read after that.
 #[test]

@@ -144,7 +144,7 @@ fn strings_and_numbers() {
     assert_eq!(m.label("00000001").as_deref(), Some(odd));
 }
 
-// An entry of any type: id, parent and timestamp are this library's, after the type.
+// An entry of any type: id, parent and timestamp are this library's, after the type, or last (C).
 #[test]
 fn append_entry() {
     let dir = Dir::new();
@@ -153,6 +153,9 @@ fn append_entry() {
     m.append_entry(r#"{"z":1,"id":"mine","type":"odd","a":{"id":"inner"},"parentId":null,"timestamp":"x","z":2}"#)
         .unwrap();
     m.append_entry(r#"{"type":"message","message":{"role":"user"}}"#).unwrap();
+    m.append_entry(r#"{"type":"custom","customType":"e\ud83d","id":1,"data":{"id":2}}"#).unwrap();
+    m.append_entry(r#"{"type":"custom_message","customType":"e","content":"c"}"#).unwrap();
+    m.append_entry(r#"{"label":"half \ud83d","targetId":"00000001","type":"label"}"#).unwrap();
     let written = text(&m);
     let written: Vec<&str> = written.lines().skip(2).collect();
     assert_eq!(
@@ -160,12 +163,19 @@ fn append_entry() {
         [
             r#"{"type":"odd","id":"00000002","parentId":"00000001","timestamp":"2026-02-16T10:20:30.000Z","z":1,"a":{"id":"inner"},"z":2}"#,
             r#"{"type":"message","id":"00000003","parentId":"00000002","timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user"}}"#,
+            r#"{"type":"custom","customType":"e\ud83d","data":{"id":2},"id":"00000004","parentId":"00000003","timestamp":"2026-02-16T10:20:30.000Z"}"#,
+            r#"{"type":"custom_message","customType":"e","content":"c","id":"00000005","parentId":"00000004","timestamp":"2026-02-16T10:20:30.000Z"}"#,
+            r#"{"type":"label","id":"00000006","parentId":"00000005","timestamp":"2026-02-16T10:20:30.000Z","label":"half \ud83d","targetId":"00000001"}"#,
         ]
     );
+    assert_eq!(m.label("00000001").as_deref(), Some("half \u{fffd}"));
+    for nobody in [r#"{"type":"label","targetId":"no","label":"x"}"#, r#"{"type":"label"}"#] {
+        assert_eq!(m.append_entry(nobody).unwrap_err().code(), ErrorCode::EntryNotFound, "{nobody}");
+    }
     for wrong in [r#"{"type":"session","id":"x"}"#, r#"{"type":1}"#, "{}", "[]", "1", "", r#"{"type":"a"} {}"#] {
         assert_eq!(m.append_entry(wrong).unwrap_err().code(), ErrorCode::InvalidArgument, "{wrong}");
     }
-    assert_eq!(m.entries().count(), 3);
+    assert_eq!(m.entries().count(), 6);
 }
 
 // What is not JSON, or not what must stand there, changes nothing: no entry, no leaf, no byte.

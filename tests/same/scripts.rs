@@ -364,7 +364,7 @@ impl Script {
                     r#"{{"role":"assistant","content":{content},"provider":"acme","model":"large","usage":{usage}{payload},"stopReason":"stop"}}"#
                 )
             }
-            4..8 => format!(r#"{{"role":"user","content":{content},"timestamp":1771236000000}}"#),
+            5..8 => format!(r#"{{"role":"user","content":{content},"timestamp":1771236000000}}"#),
             8..10 => {
                 let count = self.one(&["1", "2", "7.5", "\"2\""]);
                 format!(

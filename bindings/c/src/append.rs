@@ -56,7 +56,7 @@ pub extern "C" fn leaflog_session_append_message(
 }
 
 /// Appends an entry of any type: a JSON object with a string `type`, to which id, parent and timestamp
-/// are added; members of those names are not taken from it.
+/// are added; members of those names are not taken from it. A label needs an entry that it labels.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_session_append_entry(
     session: *mut leaflog_session,

@@ -4,105 +4,36 @@ use crate::error::{convert, guarded, invalid};
 use crate::make::Options;
 use crate::storage::StorageHandle;
 use crate::text;
-use leaflog::{
-    Error, ErrorCode, ManagerOptions, MemorySessionStorage, RecentSession, Result, SessionFinder, SessionInfo,
-    SessionStorage, SessionStorageWriter, StorageStat, WriterMode,
-};
+use leaflog::{ManagerOptions, RecentSession, SessionFinder, SessionInfo};
 use napi::bindgen_prelude::{AsyncTask, External};
 use napi::{Env, JsString, Task};
 use napi_derive::napi;
-use parking_lot::Mutex;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Files of a storage of the caller's own, handed in: read only.
-#[derive(Clone, Default)]
-pub struct Loaded(Arc<Mutex<BTreeMap<PathBuf, (String, StorageStat)>>>);
-
-fn read_only<T>() -> Result<T> {
-    Err(Error::new(ErrorCode::PermissionDenied, "this storage is only read"))
-}
-
-impl Loaded {
-    fn get<T>(&self, path: &Path, get: impl FnOnce(&(String, StorageStat)) -> T) -> Result<T> {
-        self.0.lock().get(path).map(get).ok_or_else(|| Error::file_not_found(path))
-    }
-}
-
-impl SessionStorage for Loaded {
-    fn ensure_dir(&self, _dir: &Path) -> Result<()> {
-        read_only()
-    }
-
-    fn exists(&self, path: &Path) -> bool {
-        self.0.lock().contains_key(path)
-    }
-
-    fn read_text(&self, path: &Path) -> Result<String> {
-        self.get(path, |(text, _)| text.clone())
-    }
-
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.get(path, |(text, _)| text[..text.floor_char_boundary(most)].to_owned())
-    }
-
-    fn write_text(&self, _path: &Path, _text: &str) -> Result<()> {
-        read_only()
-    }
-
-    fn stat(&self, path: &Path) -> Result<StorageStat> {
-        self.get(path, |(_, stat)| *stat)
-    }
-
-    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
-        let end = pattern.trim_start_matches('*');
-        let files = self.0.lock();
-        let is_listed = |path: &&PathBuf| path.parent() == Some(dir) && path.to_string_lossy().ends_with(end);
-        files.keys().filter(is_listed).cloned().collect()
-    }
-
-    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
-        let files = self.0.lock();
-        let mut dirs: Vec<PathBuf> = files
-            .keys()
-            .filter_map(|path| path.strip_prefix(dir).ok().filter(|rest| rest.components().count() > 1))
-            .filter_map(|rest| rest.components().next())
-            .map(|name| dir.join(name))
-            .collect();
-        dirs.dedup();
-        dirs
-    }
-
-    fn rename(&self, _from: &Path, _to: &Path) -> Result<()> {
-        read_only()
-    }
-
-    fn unlink(&self, _path: &Path) -> Result<()> {
-        read_only()
-    }
-
-    fn open_writer(&self, _path: &Path, _mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
-        read_only()
-    }
-}
-
+/// Puts a file into a storage in memory: one of a storage of the caller's own, to be looked through.
 #[napi(catch_unwind)]
-pub fn loaded_new() -> External<StorageHandle> {
-    External::new(StorageHandle::Loaded(Loaded::default()))
-}
-
-/// Hands in a file.
-#[napi(catch_unwind)]
-pub fn loaded_put(storage: &External<StorageHandle>, path: String, text: String, ms: f64) -> napi::Result<()> {
-    let StorageHandle::Loaded(loaded) = &**storage else { return Err(invalid("this storage takes no files")) };
-    let stat = StorageStat { size: text.encode_utf16().count() as u64, modified: from_ms(ms) };
-    loaded.0.lock().insert(PathBuf::from(path), (text, stat));
+pub fn memory_put(storage: &External<StorageHandle>, path: String, text: String, ms: f64) -> napi::Result<()> {
+    let StorageHandle::Memory(memory) = &**storage else { return Err(invalid("this storage takes no files")) };
+    memory.put(path, text, from_ms(ms));
     Ok(())
+}
+
+/// The most of a file that [`recent_sessions`] looks at.
+#[napi(catch_unwind)]
+pub fn recent_prefix() -> u32 {
+    u32::try_from(SessionFinder::PREFIX).unwrap_or(u32::MAX)
+}
+
+/// The folders that sessions of a project, or of all, are looked for in.
+#[napi(catch_unwind)]
+pub fn session_folders(cwd: Option<String>, options: Options) -> Vec<String> {
+    let folders = finder(options, None).folders(cwd.as_deref().map(Path::new));
+    folders.iter().map(|dir| dir.to_string_lossy().into_owned()).collect()
 }
 
 /// How far a listing is, and whether it is to stop.
@@ -260,29 +191,22 @@ pub fn all_messages_text<'env>(
     storage: Option<&External<StorageHandle>>,
 ) -> napi::Result<JsString<'env>> {
     let finder = match storage.map(|storage| &**storage) {
-        Some(StorageHandle::Memory(memory)) => SessionFinder::new().storage(MemorySessionStorage::clone(memory)),
-        Some(StorageHandle::Loaded(loaded)) => SessionFinder::new().storage(loaded.clone()),
+        Some(StorageHandle::Memory(memory)) => SessionFinder::new().storage(memory.clone()),
         _ => SessionFinder::new(),
     };
     text::give_value(env, &finder.all_messages_text(path).map_err(convert)?)
 }
 
-/// The folders of the agent, and those of a project.
+/// The agent's blob store.
 #[napi(catch_unwind)]
-pub fn folders<'env>(env: &'env Env, options: Options, cwd: Option<String>) -> napi::Result<JsString<'env>> {
-    let (options, _) = options.apply(None);
-    let dirs = options.dirs();
-    let project: Vec<PathBuf> = cwd.map(|cwd| dirs.session_dirs(cwd)).unwrap_or_default();
-    text::give_value(
-        env,
-        &json!({
-            "agent": dirs.agent(),
-            "sessions": dirs.sessions(),
-            "blobs": dirs.blobs(),
-            "historyDb": dirs.history_db(),
-            "project": project,
-        }),
-    )
+pub fn blobs_dir(options: Options) -> String {
+    options.apply(None).0.dirs().blobs().to_string_lossy().into_owned()
+}
+
+/// The agent's prompt history.
+#[napi(catch_unwind)]
+pub fn history_db(options: Options) -> String {
+    options.apply(None).0.dirs().history_db().to_string_lossy().into_owned()
 }
 
 /// The folder that new sessions of a project go to; it is made.

@@ -1,6 +1,7 @@
 //! Errors on their way to the engine.
 
 use leaflog::Error;
+use napi_derive::napi;
 use serde_json::json;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -15,6 +16,12 @@ pub(crate) fn convert(error: Error) -> napi::Error {
         "errno": error.os_errno(),
     });
     napi::Error::from_reason(format!("leaflog:{fields}"))
+}
+
+/// The names of the codes that errors of the core have.
+#[napi(catch_unwind)]
+pub fn error_codes() -> Vec<&'static str> {
+    leaflog::ErrorCode::ALL.iter().map(|code| code.as_str()).collect()
 }
 
 pub(crate) fn invalid(message: &str) -> napi::Error {

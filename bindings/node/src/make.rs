@@ -73,10 +73,15 @@ impl Options {
             None => options,
             Some(StorageHandle::Memory(memory)) => options.storage(memory.clone()),
             Some(StorageHandle::Queue(queue)) => options.storage(queue.clone()),
-            Some(StorageHandle::Loaded(loaded)) => options.storage(loaded.clone()),
         };
         (options, log)
     }
+}
+
+/// The names of the variables that [`Options::env`] is asked for.
+#[napi(catch_unwind)]
+pub fn environment_variables() -> Vec<&'static str> {
+    Environment::VARIABLES.to_vec()
 }
 
 #[napi(catch_unwind)]
@@ -89,29 +94,6 @@ pub fn create(cwd: String, options: Options, storage: Option<&External<StorageHa
 pub fn in_memory(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
     let (options, log) = options.apply(storage);
     Ok(handle(options.in_memory(cwd).map_err(convert)?, log))
-}
-
-#[napi(catch_unwind)]
-pub fn open_now(path: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
-    let (options, log) = options.apply(storage);
-    Ok(handle(options.open(path).map_err(convert)?, log))
-}
-
-#[napi(catch_unwind)]
-pub fn fork_now(
-    source: String,
-    cwd: String,
-    options: Options,
-    storage: Option<&External<StorageHandle>>,
-) -> napi::Result<Handle> {
-    let (options, log) = options.apply(storage);
-    Ok(handle(options.fork_from(source, cwd).map_err(convert)?, log))
-}
-
-#[napi(catch_unwind)]
-pub fn continue_now(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
-    let (options, log) = options.apply(storage);
-    Ok(handle(options.continue_recent(cwd).map_err(convert)?, log))
 }
 
 /// Where a session that another thread makes is put: what a promise gives cannot tell the engine how
@@ -142,9 +124,11 @@ enum How {
     Continue(String),
 }
 
+type Storage<'a> = Option<&'a External<StorageHandle>>;
+
 impl Making {
-    fn task(slot: &Slot, options: Options, how: How) -> AsyncTask<Self> {
-        AsyncTask::new(Self { slot: Arc::clone(slot), options: Some(options.apply(None)), how })
+    fn task(slot: &Slot, options: Options, storage: Storage<'_>, how: How) -> AsyncTask<Self> {
+        AsyncTask::new(Self { slot: Arc::clone(slot), options: Some(options.apply(storage)), how })
     }
 }
 
@@ -169,16 +153,22 @@ impl Task for Making {
 }
 
 #[napi(catch_unwind)]
-pub fn open(slot: &Slot, path: String, options: Options) -> AsyncTask<Making> {
-    Making::task(slot, options, How::Open(path))
+pub fn open(slot: &Slot, path: String, options: Options, storage: Storage<'_>) -> AsyncTask<Making> {
+    Making::task(slot, options, storage, How::Open(path))
 }
 
 #[napi(catch_unwind)]
-pub fn fork_from(slot: &Slot, source: String, cwd: String, options: Options) -> AsyncTask<Making> {
-    Making::task(slot, options, How::Fork(source, cwd))
+pub fn fork_from(
+    slot: &Slot,
+    source: String,
+    cwd: String,
+    options: Options,
+    storage: Storage<'_>,
+) -> AsyncTask<Making> {
+    Making::task(slot, options, storage, How::Fork(source, cwd))
 }
 
 #[napi(catch_unwind)]
-pub fn continue_recent(slot: &Slot, cwd: String, options: Options) -> AsyncTask<Making> {
-    Making::task(slot, options, How::Continue(cwd))
+pub fn continue_recent(slot: &Slot, cwd: String, options: Options, storage: Storage<'_>) -> AsyncTask<Making> {
+    Making::task(slot, options, storage, How::Continue(cwd))
 }

@@ -145,7 +145,7 @@ pub fn queue_new() -> External<StorageHandle> {
 fn queue(storage: &StorageHandle) -> napi::Result<&Queue> {
     match storage {
         StorageHandle::Queue(queue) => Ok(queue),
-        StorageHandle::Memory(_) | StorageHandle::Loaded(_) => Err(crate::error::invalid("this storage has no queue")),
+        StorageHandle::Memory(_) => Err(crate::error::invalid("this storage has no queue")),
     }
 }
 

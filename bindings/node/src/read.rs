@@ -137,7 +137,7 @@ fn group<'env>(
         }
     }
     end(&mut out, b']');
-    env.create_string_latin1(out)
+    text::string(env, &out)
 }
 
 /// Says whether an entry's text is another than this.
@@ -188,7 +188,7 @@ fn positions<'env, 'v>(env: &'env Env, entries: impl Iterator<Item = EntryRef<'v
         push_number(&mut out, entry.position() as u64);
     }
     end(&mut out, b']');
-    env.create_string_latin1(out)
+    text::string(env, &out)
 }
 
 fn push_number(out: &mut Vec<u8>, number: u64) {
@@ -210,7 +210,7 @@ pub fn tree<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'en
         waiting.extend(children.into_iter().rev());
     }
     end(&mut out, b']');
-    env.create_string_latin1(out)
+    text::string(env, &out)
 }
 
 /// All labels, as objects `{id, label}`.
@@ -277,7 +277,7 @@ pub(crate) fn give_plan<'env>(env: &'env Env, view: &SessionView, leaf: Leaf<'_>
     }
     end(&mut out, b']');
     out.push(b'}');
-    env.create_string_latin1(out)
+    text::string(env, &out)
 }
 
 #[napi(catch_unwind)]

@@ -1,6 +1,6 @@
 //! The storages that come with the library, for callers of their methods.
 
-use crate::discovery::{Loaded, to_ms};
+use crate::discovery::to_ms;
 use crate::error::convert;
 use crate::queue::Queue;
 use leaflog::{FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, WriterMode};
@@ -15,8 +15,6 @@ pub enum StorageHandle {
     Memory(MemorySessionStorage),
     /// The caller's own.
     Queue(Queue),
-    /// Files of the caller's own, handed in to be looked through.
-    Loaded(Loaded),
 }
 
 /// Handle of a storage; none is the file system.
@@ -27,7 +25,6 @@ fn with<T>(storage: Storage<'_>, run: impl FnOnce(&dyn SessionStorage) -> leaflo
         None => &FileSessionStorage,
         Some(StorageHandle::Memory(memory)) => memory,
         Some(StorageHandle::Queue(queue)) => queue,
-        Some(StorageHandle::Loaded(loaded)) => loaded,
     };
     run(storage).map_err(convert)
 }

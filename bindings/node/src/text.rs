@@ -5,34 +5,25 @@ use serde::Serialize;
 
 /// Appends JSON text with one byte a character. Only strings hold other characters, and there an
 /// escape says the same; bytes that are not UTF-8 become U+FFFD.
-pub(crate) fn push(out: &mut Vec<u8>, json: &[u8]) {
-    if json.is_ascii() {
-        out.extend_from_slice(json);
-    } else if let Ok(text) = str::from_utf8(json) {
-        push_text(out, text);
-    } else {
-        for chunk in json.utf8_chunks() {
-            push_text(out, chunk.valid());
+pub(crate) fn push(out: &mut Vec<u8>, mut json: &[u8]) {
+    while let Some(at) = first_not_ascii(json) {
+        let (ascii, rest) = json.split_at(at);
+        let (others, rest) = rest.split_at(rest.iter().position(u8::is_ascii).unwrap_or(rest.len()));
+        out.extend_from_slice(ascii);
+        for chunk in others.utf8_chunks() {
+            for unit in chunk.valid().encode_utf16() {
+                match u8::try_from(unit) {
+                    Ok(byte) => out.push(byte),
+                    Err(_) => escape(out, unit),
+                }
+            }
             if !chunk.invalid().is_empty() {
                 escape(out, 0xfffd);
             }
         }
+        json = rest;
     }
-}
-
-fn push_text(out: &mut Vec<u8>, mut text: &str) {
-    while let Some(at) = first_not_ascii(text.as_bytes()) {
-        out.extend_from_slice(&text.as_bytes()[..at]);
-        let end = text[at..].find(|c: char| c.is_ascii()).map_or(text.len(), |len| at + len);
-        for unit in text[at..end].encode_utf16() {
-            match u8::try_from(unit) {
-                Ok(byte) => out.push(byte),
-                Err(_) => escape(out, unit),
-            }
-        }
-        text = &text[end..];
-    }
-    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(json);
 }
 
 fn first_not_ascii(text: &[u8]) -> Option<usize> {
@@ -50,11 +41,19 @@ fn escape(out: &mut Vec<u8>, unit: u16) {
 /// Gives the engine JSON text.
 pub(crate) fn give<'env>(env: &'env Env, json: &[u8]) -> napi::Result<JsString<'env>> {
     if json.is_ascii() {
-        return env.create_string_latin1(json);
+        return string(env, json);
     }
     let mut text = Vec::with_capacity(json.len() + json.len() / 8);
     push(&mut text, json);
-    env.create_string_latin1(text)
+    string(env, &text)
+}
+
+/// Gives the engine a string of one byte a character.
+pub(crate) fn string<'env>(env: &'env Env, text: &[u8]) -> napi::Result<JsString<'env>> {
+    env.create_string_latin1(text).map_err(|error| {
+        let what = format!("the engine takes no string of {} characters", text.len());
+        napi::Error::new(error.status, what)
+    })
 }
 
 /// Gives the engine a value as JSON text.

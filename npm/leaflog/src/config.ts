@@ -51,63 +51,69 @@ export interface LeaflogOptions {
 	logger?: Logger;
 }
 
-let defaults: LeaflogOptions = {};
+/** Without a prototype: what somebody adds to that of all objects is no option. */
+let defaults: LeaflogOptions = Object.create(null);
 
 /** Sets the process's defaults. A key that is absent keeps its value, `undefined` takes it back. */
 export function configure(options: LeaflogOptions): void {
 	check(options);
-	defaults = { ...defaults, ...options };
+	defaults = over(options);
 }
 
 function check(options: LeaflogOptions): void {
-	const one = (key: keyof LeaflogOptions, values: string[]) => {
-		const value = options[key];
-		if (value !== undefined && !values.includes(value as string)) {
-			throw invalid(`${key} is one of ${values.join(", ")}, not ${String(value)}`);
-		}
+	const wrong = (what: string, value: unknown) => invalid(`${what}, not ${shown(value)}`);
+	if (typeof options !== "object" || options === null) throw wrong("options are an object", options);
+	const one = (key: keyof LeaflogOptions, is: (value: unknown) => boolean, what: string) => {
+		const value = options[key] ?? undefined;
+		if (value !== undefined && !is(value)) throw wrong(`${key} is ${what}`, value);
 	};
-	one("dirNaming", ["absolute", "home-relative"]);
-	one("migrationRewrite", ["immediate", "deferred"]);
-	one("durability", ["flush", "every-append"]);
-	const { lockTimeoutMs, generator } = options;
-	if (generator !== undefined && !(generator instanceof SequenceGenerator)) {
-		throw invalid("generator is a SequenceGenerator");
-	}
-	if (lockTimeoutMs !== undefined && !(lockTimeoutMs >= 0)) {
-		throw invalid(`lockTimeoutMs is a number of milliseconds, not ${lockTimeoutMs}`);
-	}
+	const oneOf = (key: keyof LeaflogOptions, ...values: unknown[]) =>
+		one(key, (value) => values.includes(value), `one of ${values.join(", ")}`);
+	one("agentDir", (value) => typeof value === "string", "a path");
+	one("configDirName", (value) => typeof value === "string", "a name");
+	oneOf("dirNaming", "absolute", "home-relative");
+	oneOf("migrationRewrite", "immediate", "deferred");
+	oneOf("durability", "flush", "every-append");
+	one("lockTimeoutMs", (value) => typeof value === "number" && value >= 0, "a number of milliseconds");
+	one("generator", (value) => value instanceof SequenceGenerator, "a SequenceGenerator");
+	one("logger", (value) => typeof (value as Logger).error === "function", "an object with the method error");
+}
+
+function shown(value: unknown): string {
+	return typeof value === "string" || typeof value === "number"
+		? String(value)
+		: value === null
+			? "null"
+			: typeof value;
+}
+
+/** A count as native code takes it: whole, and from 0 to `most`. */
+export function count(value: number, most = 0xffffffff): number {
+	const whole = Math.floor(Number(value));
+	return whole > 0 ? Math.min(whole, most) : 0;
 }
 
 /** The options in force: the process's, with those given on top. */
 export function effective(given: LeaflogOptions | undefined): LeaflogOptions {
 	if (given === undefined) return defaults;
 	check(given);
-	return { ...defaults, ...given };
+	return over(given);
 }
 
-/** What folders and the terminal are found by. */
-const VARIABLES = [
-	"HOME",
-	"USERPROFILE",
-	"TMPDIR",
-	"TMP",
-	"TEMP",
-	"PI_CODING_AGENT_DIR",
-	"PI_CONFIG_DIR",
-	"XDG_DATA_HOME",
-	"XDG_STATE_HOME",
-	"KITTY_WINDOW_ID",
-	"TMUX_PANE",
-	"TERM_SESSION_ID",
-	"WT_SESSION",
-];
+function over(given: LeaflogOptions): LeaflogOptions {
+	return Object.assign(Object.create(null), defaults, given);
+}
+
+/** The names of what folders and the terminal are found by. */
+const VARIABLES = native.environmentVariables();
 
 /**
  * The options as native code takes them. The environment is read now and handed over: a change of
  * `process.env` does not reach native code in every engine.
  */
 export function nativeOptions(options: LeaflogOptions, sessionDir: string | undefined): NativeOptions {
-	const env: Record<string, string> = {};
+	// Without a prototype: native code takes what an object inherits for its own.
+	const env: Record<string, string> = Object.create(null);
 	for (const name of VARIABLES) {
 		const value = process.env[name];
 		if (value) env[name] = value;

@@ -1,6 +1,5 @@
 import * as fs from "node:fs";
-import * as path from "node:path";
-import { effective, type LeaflogOptions, nativeOptions } from "./config";
+import { count, effective, type LeaflogOptions, nativeOptions } from "./config";
 import { native, type StorageHandle } from "./native";
 import { isNative, type SessionStorage } from "./storage";
 import type { SessionInfo } from "./types";
@@ -44,32 +43,19 @@ interface NativeInfo {
 
 /** How often a listing is asked how far it is, in milliseconds. */
 const OFTEN = 25;
-/** What is read of a file to find its header. */
-const PREFIX = 64 << 10;
-
-interface Folders {
-	sessions: string;
-	blobs: string;
-	historyDb: string;
-	project: string[];
-}
-
-export function folders(options: LeaflogOptions, cwd?: string): Folders {
-	return JSON.parse(native.folders(nativeOptions(options, undefined), cwd)) as Folders;
-}
-
 export async function list(
 	cwd: string | undefined,
 	sessionDir: string | undefined,
 	storage: SessionStorage | undefined,
-	given: ListOptions | undefined,
+	listOptions: ListOptions | undefined,
 ): Promise<SessionInfo[]> {
-	const { onProgress, signal, ...rest } = given ?? {};
+	const { onProgress, signal, ...rest } = listOptions ?? {};
 	signal?.throwIfAborted();
 	const options = effective(rest);
-	const place = await readable(storage, () => dirsOf(options, cwd, sessionDir), false);
+	const given = nativeOptions(options, sessionDir);
+	const place = await readable(storage, () => native.sessionFolders(cwd, given));
 	const progress = native.progressNew();
-	const listing = native.list(cwd, nativeOptions(options, sessionDir), place, progress);
+	const listing = native.list(cwd, given, place, progress);
 	let thrown: { error: unknown } | undefined;
 	const tell = () => {
 		const [done, total] = native.progressGet(progress);
@@ -101,13 +87,9 @@ export async function getRecentSessions(
 	limit = 3,
 	storage?: SessionStorage,
 ): Promise<RecentSessionInfo[]> {
-	const most = Number.isFinite(limit)
-		? Math.min(Math.max(Math.floor(limit), 0), 0xffffffff)
-		: limit > 0
-			? 0xffffffff
-			: 0;
-	const place = await readable(storage, () => [sessionDir], true);
-	const found = await native.recentSessions(sessionDir, most, nativeOptions(effective(undefined), undefined), place);
+	const place = await readable(storage, () => [sessionDir], native.recentPrefix());
+	const options = nativeOptions(effective(undefined), undefined);
+	const found = await native.recentSessions(sessionDir, count(limit), options, place);
 	return (JSON.parse(found) as Omit<RecentSessionInfo, "timeAgo">[]).map((session) => ({
 		...session,
 		get timeAgo() {
@@ -133,51 +115,40 @@ export async function resolveResumableSession(
 	storage?: SessionStorage,
 	given?: LeaflogOptions,
 ): Promise<ResolvedSessionMatch | undefined> {
-	const options = effective(given);
-	const all = () => [
-		...dirsOf(options, cwd, sessionDir),
-		...(sessionDir === undefined ? dirsOf(options, undefined, undefined) : []),
+	const options = nativeOptions(effective(given), sessionDir);
+	const folders = () => [
+		...native.sessionFolders(cwd, options),
+		...(sessionDir === undefined ? native.sessionFolders(undefined, options) : []),
 	];
-	const place = await readable(storage, all, false);
-	const found = await native.resolveSession(sessionArg, cwd, nativeOptions(options, sessionDir), place);
+	const place = await readable(storage, folders);
+	const found = await native.resolveSession(sessionArg, cwd, options, place);
 	const match = JSON.parse(found) as { session: NativeInfo; scope: "local" | "global" } | null;
 	return match === null ? undefined : { session: info(match.session, place), scope: match.scope };
 }
 
-/** The folders that sessions are looked for in. */
-function dirsOf(options: LeaflogOptions, cwd: string | undefined, sessionDir: string | undefined): string[] {
-	const { sessions, project } = folders(options, cwd);
-	if (cwd === undefined) return [sessions];
-	if (sessionDir === undefined) return project;
-	const dir = path.resolve(sessionDir);
-	// By its other names a default folder is beside it.
-	const names = project.map((known) => path.basename(known));
-	return names.includes(path.basename(dir)) ? names.map((name) => path.join(path.dirname(dir), name)) : [dir];
-}
-
 /**
  * A storage that native code can look through: of one of the caller's own a copy of what there is in
- * folders, or of the beginnings of that.
+ * folders, of each file at most so much when that is given.
  */
-export async function readable(
+async function readable(
 	storage: SessionStorage | undefined,
 	dirs: () => string[],
-	prefixes: boolean,
+	most?: number,
 ): Promise<StorageHandle | undefined> {
 	if (storage === undefined || isNative(storage)) return storage?.handle;
-	const loaded = native.loadedNew();
+	const copy = native.memoryNew();
 	for (const dir of new Set(dirs())) {
 		for (const file of storage.listFilesSync(dir, "*.jsonl")) {
 			try {
 				const { mtimeMs } = storage.statSync(file);
-				const text = await (prefixes ? storage.readTextPrefix(file, PREFIX) : storage.readText(file));
-				native.loadedPut(loaded, file, text, mtimeMs);
+				const text = await (most === undefined ? storage.readText(file) : storage.readTextPrefix(file, most));
+				native.memoryPut(copy, file, text, mtimeMs);
 			} catch {
 				// A file that cannot be read costs itself only.
 			}
 		}
 	}
-	return loaded;
+	return copy;
 }
 
 function info(session: NativeInfo, storage: StorageHandle | undefined): SessionInfo {

@@ -2,8 +2,8 @@ import { LeaflogError } from "./errors";
 import { type Handle, native } from "./native";
 import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
 
-/** Fields of an entry that were given as objects: the entry has those very objects. */
-type Given = Partial<Record<string, unknown>>;
+/** The fields an entry was given with: it has the very objects among them. */
+type Given = Record<string, unknown>;
 
 /** Positions have 32 bits; the rest of a stamp is the generation. */
 const POSITIONS = 0xffffffff;
@@ -67,6 +67,7 @@ export class Entries {
 		this.#handle = handle;
 		const entries = this;
 		this.#accessor = {
+			__proto__: null,
 			get() {
 				return entries.#touch(this as SessionMessageEntry);
 			},
@@ -75,10 +76,10 @@ export class Entries {
 			},
 			enumerable: true,
 			configurable: true,
-		};
+		} as PropertyDescriptor;
 	}
 
-	/** The entry `id` was appended with these objects. */
+	/** The entry `id` was appended with these fields. */
 	give(id: string, fields: Given): void {
 		this.#given.set(id, fields);
 	}
@@ -91,7 +92,7 @@ export class Entries {
 	/** The id of an entry whose append failed: it is the last one, and the leaf. */
 	failedId(): string | undefined {
 		const count = native.stamp(this.#handle) % POSITIONS;
-		if (native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
+		if (count === 0 || native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
 		return this.#stored([count - 1])[0]?.id;
 	}
 
@@ -135,16 +136,11 @@ export class Entries {
 		const stamp = native.stamp(this.#handle);
 		const count = stamp % POSITIONS;
 		const generation = (stamp - count) / POSITIONS;
-		if (this.#untouched.length < count) {
-			const untouched = new Uint8Array(count + (count >> 1));
-			untouched.set(this.#untouched);
-			this.#untouched = untouched;
-		}
-		if (generation !== this.#generation) {
-			if (this.#generation >= 0) this.#replaced();
-			this.#generation = generation;
-		}
-		this.#count = count;
+		// Another process replaced the file: the same entries stand at other positions (R53d).
+		const before = generation !== this.#generation && this.#generation >= 0 ? this.#clear() : undefined;
+		this.#generation = generation;
+		this.#grow(count);
+		if (before !== undefined) this.#take(before);
 		if (this.#given.size > 0 || this.#appended.size > 0) this.#settle();
 	}
 
@@ -162,12 +158,25 @@ export class Entries {
 		this.#appended.clear();
 	}
 
-	/** Another process replaced the file: the same entries stand at other positions (R53d). */
-	#replaced(): void {
+	/** Makes room for so many entries. Not with holes: those are looked up in `Array.prototype`. */
+	#grow(count: number): void {
+		while (this.#list.length < count) {
+			this.#list.push(undefined);
+			this.#messages.push(undefined);
+		}
+		if (this.#untouched.length < count) {
+			const untouched = new Uint8Array(count + (count >> 1));
+			untouched.set(this.#untouched);
+			this.#untouched = untouched;
+		}
+		this.#count = count;
+	}
+
+	/** Gives all objects away. */
+	#clear(): Pick<CapturedEntries, "list" | "messages" | "untouched"> {
 		const before = { list: this.#list, messages: this.#messages, untouched: this.#untouched };
-		[this.#list, this.#messages, this.#filled] = [[], [], 0];
-		this.#untouched = new Uint8Array(before.untouched.length);
-		this.#take(before);
+		[this.#list, this.#messages, this.#untouched, this.#filled] = [[], [], new Uint8Array(0), 0];
+		return before;
 	}
 
 	/** Takes over objects, each to where its id stands now: of several lines of an id that is the last. */
@@ -185,8 +194,10 @@ export class Entries {
 
 	/** An entry's message is read from here when it is touched. */
 	#adopt(position: number, entry: SessionEntry, wasUntouched: boolean): void {
-		const isUntouched = wasUntouched && Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined;
-		if (isUntouched) Object.defineProperty(entry, "message", this.#accessor);
+		const isUntouched =
+			wasUntouched &&
+			Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined &&
+			Reflect.defineProperty(entry, "message", this.#accessor);
 		this.#untouched[position] = isUntouched ? 1 : 0;
 	}
 
@@ -207,7 +218,7 @@ export class Entries {
 			const parentId = fields[at + 1] as string | null;
 			const timestamp = fields[at + 2] as string;
 			at += 3;
-			if (position < list.length && list[position] !== undefined) continue;
+			if (list[position] !== undefined) continue;
 			const entry = { type: "message", id, parentId, timestamp } as SessionMessageEntry;
 			const message = appended.get(id) ?? messages[position];
 			if (message === undefined) {
@@ -226,7 +237,7 @@ export class Entries {
 	/** Parses whole entries. */
 	#read(positions: number[]): void {
 		this.#parse<SessionEntry>(native.texts, positions, (position, entry) => {
-			Object.assign(entry, this.#given.get(entry.id));
+			giveObjects(entry, this.#given.get(entry.id));
 			const message = this.#appended.get(entry.id) ?? this.#messages[position];
 			if (entry.type === "message" && message !== undefined) entry.message = message;
 			this.#list[position] = entry;
@@ -272,13 +283,19 @@ export class Entries {
 		return message;
 	}
 
-	#assign(entry: SessionMessageEntry, message: unknown): void {
-		this.#makePlain(entry, this.#positionOf(entry), message);
+	#assign(entry: SessionMessageEntry, message: AgentMessage): void {
+		const position = this.#positionOf(entry);
+		if (this.#makePlain(entry, position, message)) return;
+		// Its property stays as it is: the entry was sealed, or frozen as a whole.
+		if (Object.isFrozen(entry)) throw new TypeError("Cannot assign to read only property 'message' of object");
+		this.#messages[position] = message;
 	}
 
-	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): void {
+	#makePlain(entry: SessionMessageEntry, position: number, value: unknown): boolean {
+		const plain = { __proto__: null, value, writable: true, enumerable: true, configurable: true };
+		if (!Reflect.defineProperty(entry, "message", plain)) return false;
 		if (this.#list[position] === entry) this.#untouched[position] = 0;
-		Object.defineProperty(entry, "message", { value, writable: true, enumerable: true, configurable: true });
+		return true;
 	}
 
 	#positionOf(entry: SessionMessageEntry): number {
@@ -348,7 +365,7 @@ export class Entries {
 		const positions: number[] = [];
 		const texts: string[] = [];
 		for (const position of this.#suspects()) {
-			const text = JSON.stringify(this.#list[position]);
+			const text = textOf(this.#list[position] as SessionEntry);
 			if (!native.differs(this.#handle, position, text)) continue;
 			// The stored text may say the same in another spelling.
 			if (JSON.stringify(this.#stored([position])[0]) === text) continue;
@@ -426,6 +443,8 @@ export class Entries {
 	static successor(handle: Handle, before: CapturedEntries): Entries {
 		const entries = new Entries(handle);
 		entries.#sync();
+		// It is the same session.
+		if (entries.#generation === before.generation) return Entries.restored(handle, before);
 		entries.#take(before);
 		const parents = entries.#parents();
 		for (const [position, entry] of entries.#list.entries()) {
@@ -458,4 +477,28 @@ export class Entries {
 		});
 		return parents;
 	}
+}
+
+/** What is an entry's own business, whatever it was given with. */
+const BASE = new Set(["type", "id", "parentId", "timestamp"]);
+
+function giveObjects(entry: SessionEntry, given: Given = {}): void {
+	for (const [key, value] of Object.entries(given)) {
+		if (typeof value !== "object" || value === null || BASE.has(key)) continue;
+		(entry as unknown as Given)[key] = value;
+	}
+}
+
+/** The text of an entry that may have been changed in place. */
+function textOf(entry: SessionEntry): string {
+	let cause: unknown;
+	try {
+		const text = JSON.stringify(entry) as string | undefined;
+		if (text !== undefined) return text;
+	} catch (error) {
+		cause = error;
+	}
+	const why = cause instanceof Error ? cause.message : "nothing is left of it";
+	const message = `Entry ${entry.id} was changed to what cannot be written as JSON: ${why}`;
+	throw new LeaflogError(message, { code: "INVALID_ARGUMENT", cause });
 }

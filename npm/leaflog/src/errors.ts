@@ -49,12 +49,13 @@ interface Fields {
 
 const MARK = "leaflog:";
 
-/** The error that a native function's exception stands for. */
-export function convert(error: unknown): unknown {
+/** The longest message that is taken over from elsewhere, in units. */
+const LONGEST = 300;
+
+/** The error that the exception of a native function stands for. */
+export function convert(error: unknown, name: string): unknown {
 	if (!(error instanceof Error) || error instanceof LeaflogError) return error;
-	return (
-		fromReason(error.message) ?? wrongType(error) ?? new LeaflogError(error.message, { code: "INTERNAL", cause: error })
-	);
+	return fromReason(error.message) ?? wrongType(error) ?? other(error, name);
 }
 
 /** The error in a native reason. */
@@ -65,12 +66,20 @@ export function fromReason(reason: string): LeaflogError | undefined {
 	return new LeaflogError(message, { code, path: path ?? undefined, line: line ?? undefined, cause });
 }
 
+/** What neither this package nor Node-API has words for: what an object among the arguments threw has no code. */
+function other(error: Error, name: string): LeaflogError {
+	const { message, code } = error as Error & { code?: string };
+	// It may quote an argument, however large that is.
+	const text = message.length > LONGEST ? `${message.slice(0, LONGEST)}…` : message;
+	const isArgument = code === undefined || code === "InvalidArg" || code.endsWith("Expected");
+	return new LeaflogError(`${name}: ${text}`, { code: isArgument ? "INVALID_ARGUMENT" : "INTERNAL", cause: error });
+}
+
 /** What Node-API says of an argument of another type, in words of JavaScript. */
 function wrongType(error: Error): LeaflogError | undefined {
 	const { message, code } = error as Error & { code?: string };
-	if (code !== "InvalidArg" && !code?.endsWith("Expected")) return undefined;
-	const expected = message.startsWith("Get TypedArray info") ? "a Uint8Array" : EXPECTED[code];
-	if (expected === undefined) return new LeaflogError(message, { code: "INVALID_ARGUMENT", cause: error });
+	const expected = message.startsWith("Get TypedArray info") ? "a Uint8Array" : EXPECTED[code ?? ""];
+	if (expected === undefined) return undefined;
 	const given = /JavaScript value `(\w+)/.exec(message)?.[1]?.toLowerCase();
 	const field = / on \w+\.(\w+)$/.exec(message)?.[1];
 	const text = `${field === undefined ? "" : `${field}: `}${expected} is expected${given === undefined ? "" : `, not ${given}`}`;
@@ -98,11 +107,11 @@ function systemName(errno: number): string {
 
 /** The same error with the system's name as its code: what callers of storages look for. */
 export function asSystemError(error: unknown): unknown {
-	const converted = convert(error);
-	if (!(converted instanceof LeaflogError)) return converted;
-	const { message, path, line, cause } = converted;
-	const system = (cause as { code?: string } | undefined)?.code;
-	const code = system ?? (converted.code === "NOT_FOUND" ? "ENOENT" : converted.code);
+	if (!(error instanceof LeaflogError)) return error;
+	const { message, path, line, cause } = error;
+	const { errno, code: name } = (cause ?? {}) as { errno?: number; code?: string };
+	const system = errno === undefined ? undefined : name;
+	const code = system ?? (error.code === "NOT_FOUND" ? "ENOENT" : error.code);
 	return new LeaflogError(message, { code, path, line, cause });
 }
 

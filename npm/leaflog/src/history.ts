@@ -1,5 +1,4 @@
-import { effective } from "./config";
-import { folders } from "./discovery";
+import { count, effective, nativeOptions } from "./config";
 import { type HistoryHandle, native } from "./native";
 import { handled } from "./promises";
 
@@ -24,8 +23,14 @@ export class HistoryStorage {
 	/** The storing that is under way, and the one that takes what came since. */
 	#storing: Promise<void> = Promise.resolve();
 	#next: Promise<void> | undefined;
-	/** What is not stored yet is stored before the process ends. */
-	readonly #atExit = () => this.close();
+	/** What is not stored yet is stored before the process ends; a failure does not change how it ends. */
+	readonly #atExit = () => {
+		try {
+			this.close();
+		} catch (error) {
+			tell(error);
+		}
+	};
 
 	private constructor(dbPath: string) {
 		this.#history = native.historyOpen(dbPath);
@@ -34,7 +39,9 @@ export class HistoryStorage {
 
 	/** The history of this process: the first call decides which. By default the agent's. */
 	static open(dbPath?: string): HistoryStorage {
-		HistoryStorage.#instance ??= new HistoryStorage(dbPath ?? folders(effective(undefined)).historyDb);
+		HistoryStorage.#instance ??= new HistoryStorage(
+			dbPath ?? native.historyDb(nativeOptions(effective(undefined), undefined)),
+		);
 		return HistoryStorage.#instance;
 	}
 
@@ -82,5 +89,13 @@ export class HistoryStorage {
 }
 
 function clamp(limit: number): number {
-	return Number.isFinite(limit) ? Math.min(Math.max(Math.floor(limit), 0), MOST) : 0;
+	return Number.isFinite(limit) ? count(limit, MOST) : 0;
+}
+
+function tell(error: unknown): void {
+	try {
+		effective(undefined).logger?.error("cannot store the prompt history", { error });
+	} catch {
+		// There is nobody else to tell.
+	}
 }

@@ -31,27 +31,17 @@ export interface NativeOptions {
 interface SyncNative {
 	create(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 	inMemory(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
-	openNow(path: string, options: NativeOptions, storage?: StorageHandle): Handle;
-	forkNow(source: string, cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
 
 	sequenceNew(startMs: number, stepMs: number): SequenceHandle;
 
 	slotNew(): SlotHandle;
 	slotTake(slot: SlotHandle): Handle;
-	continueNow(cwd: string, options: NativeOptions, storage?: StorageHandle): Handle;
+	environmentVariables(): string[];
+	errorCodes(): string[];
 
 	appendMessage(session: Handle, message: Json): string;
+	appendMessageBytes(session: Handle, array: Uint8Array, length: number): string;
 	appendEntry(session: Handle, fields: Json): string;
-	appendCustom(session: Handle, customType: string, data?: Json): string;
-	appendCustomMessage(
-		session: Handle,
-		customType: string,
-		content: Json,
-		display: boolean,
-		details?: Json,
-		attribution?: string,
-	): string;
-	appendLabel(session: Handle, target: string, label?: string): string;
 
 	stamp(session: Handle): number;
 	light(session: Handle, positions: Uint32Array | undefined, from: number): Json;
@@ -136,14 +126,16 @@ interface SyncNative {
 	artifactPath(sessionFile: string, id: string): string | null;
 	sessionSaveArtifact(session: Handle, content: Uint8Array, toolType: string): string;
 
-	loadedNew(): StorageHandle;
-	loadedPut(storage: StorageHandle, path: string, text: string, ms: number): void;
+	memoryPut(storage: StorageHandle, path: string, text: string, ms: number): void;
+	recentPrefix(): number;
+	sessionFolders(cwd: string | undefined, options: NativeOptions): string[];
 	progressNew(): ProgressHandle;
 	progressGet(progress: ProgressHandle): [done: number, total: number];
 	progressStop(progress: ProgressHandle): void;
 	timeAgo(ms: number): string;
 	allMessagesText(path: string, storage?: StorageHandle): Json;
-	folders(options: NativeOptions, cwd?: string): Json;
+	blobsDir(options: NativeOptions): string;
+	historyDb(options: NativeOptions): string;
 	defaultSessionDir(cwd: string, options: NativeOptions, storage?: StorageHandle): string;
 
 	historyOpen(path: string): HistoryHandle;
@@ -160,9 +152,15 @@ interface SyncNative {
 }
 
 interface AsyncNative {
-	open(slot: SlotHandle, path: string, options: NativeOptions): Promise<void>;
-	forkFrom(slot: SlotHandle, source: string, cwd: string, options: NativeOptions): Promise<void>;
-	continueRecent(slot: SlotHandle, cwd: string, options: NativeOptions): Promise<void>;
+	open(slot: SlotHandle, path: string, options: NativeOptions, storage?: StorageHandle): Promise<void>;
+	forkFrom(
+		slot: SlotHandle,
+		source: string,
+		cwd: string,
+		options: NativeOptions,
+		storage?: StorageHandle,
+	): Promise<void>;
+	continueRecent(slot: SlotHandle, cwd: string, options: NativeOptions, storage?: StorageHandle): Promise<void>;
 	flush(session: Handle): Promise<void>;
 	historyFlush(history: HistoryHandle): Promise<void>;
 	list(
@@ -246,22 +244,22 @@ function isMusl(): boolean {
 type Function7 = (a: unknown, b: unknown, c: unknown, d: unknown, e: unknown, f: unknown, g: unknown) => unknown;
 
 /** A native function whose exceptions are errors of this package. */
-function wrap(inner: Function7): Function7 {
+function wrap(inner: Function7, name: string): Function7 {
 	return (a, b, c, d, e, f, g) => {
 		try {
 			return inner(a, b, c, d, e, f, g);
 		} catch (error) {
-			throw convert(error);
+			throw convert(error, name);
 		}
 	};
 }
 
-function wrapAsync(inner: Function7): Function7 {
+function wrapAsync(inner: Function7, name: string): Function7 {
 	return async (a, b, c, d, e, f, g) => {
 		try {
 			return await inner(a, b, c, d, e, f, g);
 		} catch (error) {
-			throw convert(error);
+			throw convert(error, name);
 		}
 	};
 }
@@ -269,7 +267,7 @@ function wrapAsync(inner: Function7): Function7 {
 function load(): Native {
 	const functions: Record<string, unknown> = {};
 	for (const [name, inner] of Object.entries(addon())) {
-		functions[name] = ASYNC.has(name) ? wrapAsync(inner) : wrap(inner);
+		functions[name] = ASYNC.has(name) ? wrapAsync(inner, name) : wrap(inner, name);
 	}
 	return functions as unknown as Native;
 }

@@ -1,4 +1,5 @@
-import { asSystemError } from "./errors";
+import { count } from "./config";
+import { asSystemError, invalid, LeaflogError } from "./errors";
 import { type Handle, native, type StorageHandle, type WriterHandle } from "./native";
 
 export interface SessionStorageStat {
@@ -86,7 +87,7 @@ abstract class NativeStorage implements SessionStorage {
 	}
 
 	async readTextPrefix(path: string, maxBytes: number): Promise<string> {
-		return system(() => native.storageReadPrefix(this.handle, path, maxBytes));
+		return system(() => native.storageReadPrefix(this.handle, path, count(maxBytes)));
 	}
 
 	async writeText(path: string, content: string): Promise<void> {
@@ -201,6 +202,7 @@ export interface Backing {
 
 export function backing(storage: SessionStorage | undefined): Backing {
 	if (storage === undefined) return { handle: undefined, driver: undefined };
+	if (typeof storage !== "object" || storage === null) throw invalid("a storage is an object with methods");
 	if (isNative(storage)) return { handle: storage.handle, driver: undefined };
 	const driver = new Driver(storage);
 	return { handle: driver.queue, driver };
@@ -252,14 +254,17 @@ export class Driver {
 	/** Hands in what is at a path, for native code to open it. */
 	async load(path: string): Promise<void> {
 		await this.idle();
-		const text = (await this.#storage.exists(path)) ? await this.#storage.readText(path) : undefined;
-		native.queueText(this.queue, path, text);
+		const exists = await this.#storage.exists(path);
+		const text: unknown = exists ? await this.#storage.readText(path) : undefined;
+		// Taken for a missing file, what is there would be written over.
+		if (exists && typeof text !== "string") throw invalid(`the storage gave no text for ${path}`);
+		native.queueText(this.queue, path, text as string | undefined);
 	}
 
 	/** Hands in whether there is something at paths. */
 	async look(...paths: string[]): Promise<void> {
 		await this.idle();
-		for (const path of paths) native.queueExists(this.queue, path, await this.#storage.exists(path));
+		for (const path of paths) native.queueExists(this.queue, path, Boolean(await this.#storage.exists(path)));
 	}
 
 	/** Begins what native code wants done. What needs no promise is done when this returns. */
@@ -267,9 +272,15 @@ export class Driver {
 		const tasks = JSON.parse(native.queueTake(this.queue)) as Task[];
 		if (tasks.length === 0) return;
 		this.#tasks.push(...tasks);
-		while (this.#busy === undefined && this.#tasks[0]?.[0] === "ensureDir") {
-			const [, dir] = this.#tasks.shift() as ["ensureDir", string];
-			this.#storage.ensureDirSync(dir);
+		try {
+			while (this.#busy === undefined && this.#tasks[0]?.[0] === "ensureDir") {
+				const [, dir] = this.#tasks.shift() as ["ensureDir", string];
+				this.#storage.ensureDirSync(dir);
+			}
+		} catch (error) {
+			this.#failed(error);
+			// Who makes the session is told; later it is in force as any failure of writing.
+			if (this.#session === undefined) throw error;
 		}
 		if (this.#busy === undefined && this.#tasks.length > 0) this.#busy = this.#work();
 	}
@@ -285,14 +296,20 @@ export class Driver {
 				await this.#do(task);
 			}
 		} catch (error) {
-			// What comes after would build on what failed.
-			this.#tasks = [];
-			this.#writers.clear();
-			this.#failure ??= { error };
-			this.#tell(error);
+			this.#failed(error);
 		} finally {
 			this.#busy = undefined;
 		}
+	}
+
+	#failed(thrown: unknown): void {
+		const isObject = typeof thrown === "object" && thrown !== null;
+		const error = isObject ? thrown : new LeaflogError(`the storage failed: ${String(thrown)}`, { code: "IO" });
+		// What comes after would build on what failed.
+		this.#tasks = [];
+		this.#writers.clear();
+		this.#failure ??= { error };
+		this.#tell(error);
 	}
 
 	#tell(error: unknown): void {
@@ -314,14 +331,21 @@ export class Driver {
 				this.#writers.set(task[1], this.#storage.openWriter(task[2], { flags: task[3] }));
 				return;
 			case "writeLine":
-				return this.#writers.get(task[1])?.writeLine(task[2]);
+				return this.#writer(task[1]).writeLine(task[2]);
 			case "close": {
+				// After a failure it is gone already.
 				const writer = this.#writers.get(task[1]);
 				this.#writers.delete(task[1]);
 				return writer?.close();
 			}
 			default:
-				return this.#writers.get(task[1])?.[task[0]]();
+				return this.#writer(task[1])[task[0]]();
 		}
+	}
+
+	#writer(number: number): SessionStorageWriter {
+		const writer = this.#writers.get(number);
+		if (writer === undefined) throw new LeaflogError("the storage's writer is gone", { code: "IO" });
+		return writer;
 	}
 }

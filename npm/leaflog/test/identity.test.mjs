@@ -275,7 +275,12 @@ describe("changes in place", () => {
 		const { file, session } = await opened(chain(2));
 		const before = fs.readFileSync(file);
 		session.getEntries()[0].message.content = 1n;
-		await assert.rejects(session.rewriteEntries(), TypeError);
+		await assert.rejects(session.rewriteEntries(), (error) => {
+			assert.equal(error.code, "INVALID_ARGUMENT");
+			assert.match(error.message, /^Entry e1 was changed/);
+			assert.ok(error.cause instanceof TypeError);
+			return true;
+		});
 		assert.deepEqual(fs.readFileSync(file), before);
 	});
 

@@ -191,6 +191,72 @@ describe("a storage of one's own", () => {
 		assert.equal(storage.values(session.getSessionFile()).length, 5);
 	});
 
+	test("R32: one that does not keep the interface is a failure that is told, never a success", async () => {
+		const failing = {
+			"no writer": () => undefined,
+			"a promise of a writer": async (writer) => writer,
+			"a writer without fsync": ({ fsync: _, ...writer }) => writer,
+			"a writer that rejects with nothing": (writer) => ({ ...writer, writeLine: () => Promise.reject() }),
+			"a writer that throws a string": (writer) => ({
+				...writer,
+				writeLine() {
+					throw "full";
+				},
+			}),
+		};
+		for (const [name, wrong] of Object.entries(failing)) {
+			const storage = new Slow();
+			const { openWriter } = storage;
+			storage.openWriter = (...given) => wrong(openWriter.apply(storage, given));
+			const session = SessionManager.create("/p", "/s", storage);
+			session.appendMessage(assistant("1"));
+			await assert.rejects(session.flush(), Error, name);
+			assert.throws(() => session.appendMessage(user("2")), Error, name);
+			await assert.rejects(session.ensureOnDisk(), Error, name);
+			assert.ok(session.persistStatus().error instanceof Error, name);
+			assert.equal(session.getEntries().length, 2, name);
+			// Mended, it gets everything.
+			storage.openWriter = openWriter;
+			await session.ensureOnDisk();
+			assert.equal(session.persistStatus().error, undefined);
+			assert.equal(storage.files.get(session.getSessionFile()).trim().split("\n").length, 3, name);
+		}
+	});
+
+	test("a folder that it cannot make is a failure as any other", async () => {
+		const storage = new Slow();
+		const session = SessionManager.create("/p", "/s", storage);
+		const full = new Error("no folder");
+		storage.ensureDirSync = () => {
+			throw full;
+		};
+		await assert.rejects(session.moveTo("/q"), (error) => error === full);
+		storage.ensureDirSync = () => {};
+		await session.ensureOnDisk();
+		session.appendMessage(assistant("1"));
+		await session.flush();
+		assert.throws(
+			() =>
+				SessionManager.create("/p", "/s", {
+					ensureDirSync() {
+						throw full;
+					},
+				}),
+			(error) => error === full,
+		);
+	});
+
+	test("R16: a file whose text it does not give is not taken for a missing one", async () => {
+		for (const text of [undefined, null, 5, {}]) {
+			const storage = new Slow();
+			storage.files.set("/s/a.jsonl", text);
+			await assert.rejects(SessionManager.open("/s/a.jsonl", undefined, storage), { code: "INVALID_ARGUMENT" });
+			const session = SessionManager.create("/p", "/s", storage);
+			await assert.rejects(session.setSessionFile("/s/a.jsonl"), { code: "INVALID_ARGUMENT" });
+			assert.equal(storage.files.get("/s/a.jsonl"), text);
+		}
+	});
+
 	test("what it throws while a session is opened reaches the caller", async () => {
 		const storage = new Slow();
 		const thrown = new Error("not today");
