@@ -275,11 +275,17 @@ fn inner_call(world: &World) {
     world.depth.set(world.depth.get() - 1);
 }
 
+/// How the name of a folder that may be emptied begins.
+pub const PREFIX: &str = "leaflog-calls-";
+
 /// Makes the calls that the bytes say, and panics when something is wrong.
 ///
-/// `HOME` is this process's own folder, which is emptied, and no other variable names one.
+/// `HOME` is this process's own folder, which is emptied, and no other variable names one. Its name begins with [`PREFIX`],
+/// so that nobody's home is.
 pub fn any_calls(data: &[u8]) {
     let home = std::env::var_os("HOME").unwrap();
+    let name = Path::new(&home).file_name().unwrap();
+    assert!(name.as_encoded_bytes().starts_with(PREFIX.as_bytes()), "{home:?} may not be emptied");
     let before = table::leaflog_live_handles();
     let world = World::new(Path::new(&home), data);
     for _ in 0..60 {
@@ -300,7 +306,7 @@ pub fn any_calls(data: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::any_calls;
+    use super::{PREFIX, any_calls};
     use proptest::prelude::*;
     use std::path::Path;
     use std::process::Command;
@@ -314,7 +320,9 @@ mod tests {
             return calls();
         }
         let shm = Path::new("/dev/shm");
-        let dir = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() }.unwrap();
+        let mut dir = tempfile::Builder::new();
+        dir.prefix(PREFIX);
+        let dir = if shm.is_dir() { dir.tempdir_in(shm) } else { dir.tempdir() }.unwrap();
         let home = dir.path().canonicalize().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args([NAME, "--exact", "--nocapture", "--test-threads=1"]).env_clear().current_dir(&home);
