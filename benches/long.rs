@@ -277,8 +277,9 @@ fn agent(dir: &Path, count: usize) -> io::Result<(SessionManager, usize)> {
         let to = from + slice.len();
         println!("  {from} to {to}: median {:.2} us, 99 of 100 {:.1}, worst {:.0}", us(50), us(99), us(100));
     }
-    let in_context = std::iter::successors(leaf, |&at| parents[at]).position(|at| at == kept).expect("the first kept");
-    Ok((session, in_context + 2))
+    // The summary comes first, then what says something from the first that was kept on.
+    let path = std::iter::successors(leaf, |&at| parents[at]).take_while(|&at| at >= kept);
+    Ok((session, 1 + path.filter(|&at| says[at]).count()))
 }
 
 /// Appends of the second process.
