@@ -76,7 +76,8 @@ export class SessionManager {
 	readonly #live: LiveSession;
 
 	private constructor(live: LiveSession) {
-		if (live === undefined) throw invalid("SessionManager.create, open, continueRecent and inMemory make a session");
+		if (!(live instanceof LiveSession))
+			throw invalid("SessionManager.create, open, continueRecent and inMemory make a session");
 		this.#live = live;
 	}
 
