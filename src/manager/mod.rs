@@ -361,6 +361,14 @@ impl SessionManager {
         Ok(())
     }
 
+    /// What was held before another process replaced the file (R53d): of several replacements the view
+    /// before the first. Who keeps entries in a form of its own learns from it which of them it changed
+    /// since they were read. `None` when nothing was replaced since the last call, or without
+    /// [`ManagerOptions::keep_replaced`].
+    pub fn take_replaced(&mut self) -> Option<SessionView> {
+        self.view.take_replaced()
+    }
+
     /// Keeps a failure in force that a storage of the caller's own reported late, as if writing had
     /// failed here (R32).
     pub fn report_failure(&mut self, error: Error) {

@@ -55,6 +55,7 @@ pub struct ManagerOptions {
     pub(super) durability: Durability,
     pub(super) migration_rewrite: MigrationRewrite,
     pub(super) logger: Option<Logger>,
+    keep_replaced: bool,
     pub(super) generator: Arc<dyn Generator>,
 }
 
@@ -82,6 +83,7 @@ impl Default for ManagerOptions {
             durability: Durability::default(),
             migration_rewrite: MigrationRewrite::default(),
             logger: None,
+            keep_replaced: false,
             generator: Arc::new(SystemGenerator),
         }
     }
@@ -171,6 +173,15 @@ impl ManagerOptions {
     #[must_use]
     pub fn logger(mut self, logger: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.logger = Some(Arc::new(logger));
+        self
+    }
+
+    /// Whether what a manager held of a file that another process replaced is kept until
+    /// [`SessionManager::take_replaced`](crate::SessionManager::take_replaced), with the old file open. By
+    /// default it is not.
+    #[must_use]
+    pub fn keep_replaced(mut self, keep: bool) -> Self {
+        self.keep_replaced = keep;
         self
     }
 
@@ -347,9 +358,13 @@ impl ManagerOptions {
         match &self.storage {
             None => {
                 let sync_appends = self.durability == Durability::EveryAppend;
-                Backend::File(SessionFile::new(path, self.blobs(), self.lock_timeout, sync_appends))
+                let file = SessionFile::new(path, self.blobs(), self.lock_timeout, sync_appends);
+                Backend::File(file.keep_replaced(self.keep_replaced))
             }
-            Some(storage) => Backend::Storage(StoredSession::new(Arc::clone(storage), path, self.blobs())),
+            Some(storage) => {
+                let stored = StoredSession::new(Arc::clone(storage), path, self.blobs());
+                Backend::Storage(stored.keep_replaced(self.keep_replaced))
+            }
         }
     }
 }

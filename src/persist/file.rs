@@ -36,6 +36,8 @@ struct Inner {
     /// The last byte is a newline.
     ends_line: bool,
     sync_appends: bool,
+    /// The view of a file that was replaced is kept.
+    keep_replaced: bool,
     /// Something was written since the last sync.
     dirty: bool,
     /// A file that was no session, and where it was copied.
@@ -96,12 +98,19 @@ impl SessionFile {
             known: None,
             ends_line: true,
             sync_appends,
+            keep_replaced: false,
             dirty: false,
             set_aside: None,
             batch: Batch::default(),
             path,
         };
         Self { lock: SessionLock::new(&inner.path, lock_timeout), inner }
+    }
+
+    /// The view of a file that was replaced is kept for [`SessionView::take_replaced`].
+    pub(crate) fn keep_replaced(mut self, keep: bool) -> Self {
+        self.inner.keep_replaced = keep;
+        self
     }
 
     /// Where a file that was no session was copied.
@@ -324,8 +333,7 @@ impl Inner {
             Ok(mut found) => {
                 // Memory changes first (R12).
                 found.migrate_header();
-                let lost = found.carry_over(view, pending)?;
-                *view = found;
+                let lost = view.give_way(found, pending, self.keep_replaced)?;
                 // Said once: what is left goes on.
                 lost.map_or(Ok(Found::Known), Err)
             }
@@ -334,9 +342,8 @@ impl Inner {
                 if self.known.is_some_and(|known| known.inode == now.inode) {
                     // It was cut in place: what the view points to is gone.
                     let header = [view.header().json().bytes(), b"\n"].concat();
-                    let mut rest = ViewOptions::new().blobs(self.blobs.dir()).read_bytes(header)?;
-                    let lost = rest.carry_over(view, pending)?;
-                    *view = rest;
+                    let rest = ViewOptions::new().blobs(self.blobs.dir()).read_bytes(header)?;
+                    let lost = view.give_way(rest, pending, self.keep_replaced)?;
                     self.known = None;
                     if let Some(lost) = lost {
                         return Err(lost);

@@ -26,6 +26,7 @@ pub(crate) struct StoredSession {
     is_new: bool,
     /// The view is of an earlier time than what is there.
     stale: bool,
+    keep_replaced: bool,
 }
 
 impl fmt::Debug for StoredSession {
@@ -37,7 +38,13 @@ impl fmt::Debug for StoredSession {
 impl StoredSession {
     pub(crate) fn new(storage: Arc<dyn SessionStorage>, path: &Path, blobs: BlobStore) -> Self {
         let (path, blobs) = (path.to_owned(), Blobs::new(blobs));
-        Self { storage, path, blobs, writer: None, ends_line: true, is_new: true, stale: false }
+        Self { storage, path, blobs, writer: None, ends_line: true, is_new: true, stale: false, keep_replaced: false }
+    }
+
+    /// The view of what was replaced is kept for [`SessionView::take_replaced`].
+    pub(crate) fn keep_replaced(mut self, keep: bool) -> Self {
+        self.keep_replaced = keep;
+        self
     }
 
     /// Opens the session that is there; `None` when there is none. A text that is no session is
@@ -90,8 +97,7 @@ impl StoredSession {
         // When nothing is there everything is written again.
         let Some(mut found) = found else { return Ok(()) };
         found.migrate_header();
-        let lost = found.carry_over(view, pending)?;
-        *view = found;
+        let lost = view.give_way(found, pending, self.keep_replaced)?;
         lost.map_or(Ok(()), Err)
     }
 

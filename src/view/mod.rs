@@ -60,6 +60,8 @@ pub struct SessionView {
     /// For entries that are appended.
     reader: load::Reader,
     revision: u64,
+    /// The view that this one took the place of when the file was replaced, until somebody takes it.
+    replaced: Option<Arc<SessionView>>,
 }
 
 /// Counts the scans of this process.
@@ -183,6 +185,7 @@ impl ViewOptions {
             memory: Memory::default(),
             reader: load::Reader::new(),
             revision: REVISIONS.fetch_add(1, Ordering::Relaxed),
+            replaced: None,
         };
         if view.tree.has_duplicates() {
             let usage = view.usage_of_nodes()?;

@@ -15,6 +15,7 @@ use hashbrown::HashMap;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Texts of entries that are not in the file: not yet written, or written in another form.
 #[derive(Clone, Debug, Default)]
@@ -99,12 +100,31 @@ impl SessionView {
         }
     }
 
+    /// The file was replaced, and `found` is what is there: it takes this view's place, and takes over
+    /// from it. With `keep`, this view is kept in it for [`SessionView::take_replaced`].
+    ///
+    /// Fails, and gives an error, as [`SessionView::carry_over`] does.
+    pub(crate) fn give_way(&mut self, mut found: Self, pending: &mut Pending, keep: bool) -> Result<Option<Error>> {
+        let lost = found.carry_over(self, pending)?;
+        let mut old = std::mem::replace(self, found);
+        if keep {
+            // Who has not asked yet knows the oldest.
+            self.replaced = old.replaced.take().or_else(|| Some(Arc::new(old)));
+        }
+        Ok(lost)
+    }
+
+    /// The view that somebody who has not asked since still knows.
+    pub(crate) fn take_replaced(&mut self) -> Option<Self> {
+        self.replaced.take().map(Arc::unwrap_or_clone)
+    }
+
     /// Takes over from the view of a file that this one's replaced (R53d): what that process wrote
     /// and is gone, what it had not written, and its leaf.
     ///
     /// Gives the error of reading an entry that cannot be had back: the file was cut in place, and
     /// the entry was written too long ago to be kept. It is not in the new view.
-    pub(crate) fn carry_over(&mut self, old: &Self, pending: &mut Pending) -> Result<Option<Error>> {
+    fn carry_over(&mut self, old: &Self, pending: &mut Pending) -> Result<Option<Error>> {
         let mut lost = None;
         let mut unsaved = Vec::new();
         let mut changed = BTreeSet::new();

@@ -92,3 +92,32 @@ fn r12_an_older_file_in_its_place() {
     assert!(read(&path).starts_with(HEADER));
     assert_eq!(ids(&SessionView::open(&path).unwrap()), ["m", "00000001"]);
 }
+
+// R53d: what was held before a file was replaced is there once, the oldest of it; without the option it is not.
+#[test]
+fn r53_what_was_held_before_a_file_was_replaced() {
+    let dir = Dir::new();
+    let line = |content: &str| FIRST.replace(r#""content":"a""#, &format!(r#""content":"{content}""#));
+    let path = dir.put("s.jsonl", lines(&[HEADER, FIRST]));
+    let content = |view: &SessionView| view.entry("m").unwrap().text().unwrap().json().bytes().to_vec();
+    for keep in [true, false] {
+        std::fs::write(&path, lines(&[HEADER, FIRST])).unwrap();
+        let mut m = dir.options().keep_replaced(keep).open(&path).unwrap();
+        let revision = m.revision();
+        m.append_message(USER).unwrap();
+        assert!(m.take_replaced().is_none(), "nothing was replaced");
+        for content in ["b", "c"] {
+            let new = dir.put("new", lines(&[HEADER, &line(content)]));
+            std::fs::rename(new, &path).unwrap();
+            m.append_message(USER).unwrap();
+        }
+        assert_eq!(content(&m), line("c").into_bytes());
+        let replaced = m.take_replaced();
+        assert_eq!(replaced.is_some(), keep);
+        if let Some(replaced) = replaced {
+            assert_eq!(replaced.revision(), revision);
+            assert_eq!(content(&replaced), FIRST.as_bytes());
+        }
+        assert!(m.take_replaced().is_none(), "it was taken");
+    }
+}

@@ -44,6 +44,7 @@ impl Options {
         let lines = Log::clone(&log);
         let mut options = ManagerOptions::new()
             .logger(move |line| lines.lock().push(line.to_owned()))
+            .keep_replaced(true)
             .environment(Environment::from_vars(self.env));
         if let Some(name) = self.config_dir_name {
             options = options.config_dir_name(name);

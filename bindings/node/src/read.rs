@@ -295,3 +295,10 @@ pub fn snapshot(session: &Handle) -> Handle {
     let view = session.read();
     Handle::new(Arc::new(Session::View((*view).clone())))
 }
+
+/// What a manager held before the file was replaced, to be read; once, and only when it was.
+#[napi(catch_unwind)]
+pub fn take_replaced(session: &Handle) -> napi::Result<Option<Handle>> {
+    let view = session.manager()?.take_replaced();
+    Ok(view.map(|view| Handle::new(Arc::new(Session::View(view)))))
+}

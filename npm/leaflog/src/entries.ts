@@ -1,3 +1,14 @@
+import {
+	become,
+	differing,
+	isEntry,
+	isRenewed,
+	type Moved,
+	type Placed,
+	setRenewed,
+	setWritten,
+	textOf,
+} from "./changes";
 import { LeaflogError } from "./errors";
 import { type Handle, native } from "./native";
 import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
@@ -136,26 +147,88 @@ export class Entries {
 		const stamp = native.stamp(this.#handle);
 		const count = stamp % POSITIONS;
 		const generation = (stamp - count) / POSITIONS;
-		// Another process replaced the file: the same entries stand at other positions (R53d).
-		const before = generation !== this.#generation && this.#generation >= 0 ? this.#clear() : undefined;
+		if (generation !== this.#generation && this.#generation >= 0) this.#move(generation, count);
+		else {
+			this.#generation = generation;
+			this.#grow(count);
+		}
+		if (this.#given.size === 0 && this.#appended.size === 0) return;
+		this.#settle();
+		this.#given.clear();
+		this.#appended.clear();
+	}
+
+	/** Another process replaced the file: the same entries stand at other positions, and may say something else (R53d). */
+	#move(generation: number, count: number): void {
+		const now = this.#handle;
+		const replaced = native.takeReplaced(now);
+		const stamp = replaced === null ? 0 : native.stamp(replaced);
+		const replacedCount = stamp % POSITIONS;
+		const isKnown = replaced !== null && (stamp - replacedCount) / POSITIONS === this.#generation;
+		if (isKnown) {
+			this.#handle = replaced;
+			try {
+				// What was given or handed out of it is to be compared with it.
+				this.#grow(replacedCount);
+				this.#settle();
+				this.#completeMessages();
+			} catch {
+				// The file was cut in place.
+			} finally {
+				this.#handle = now;
+			}
+		}
+		const before = this.#clear();
 		this.#generation = generation;
 		this.#grow(count);
-		if (before !== undefined) this.#take(before);
-		if (this.#given.size > 0 || this.#appended.size > 0) this.#settle();
+		const moved = this.#take(before, isKnown ? replaced : undefined);
+		if (isKnown) this.#refresh(moved, replaced);
 	}
 
 	/** Makes the entries that were appended since. */
 	#settle(): void {
 		const positions: number[] = [];
+		const settled: string[] = [];
 		for (const ids of [this.#given.keys(), this.#appended.keys()]) {
 			for (const id of ids) {
 				const position = native.find(this.#handle, id);
-				if (position >= 0 && this.#list[position] === undefined) positions.push(position);
+				if (position < 0) continue;
+				settled.push(id);
+				if (this.#list[position] === undefined) positions.push(position);
 			}
 		}
 		if (positions.length > 0) this.#make(new Uint32Array(positions), 0);
-		this.#given.clear();
-		this.#appended.clear();
+		for (const id of settled) {
+			this.#given.delete(id);
+			this.#appended.delete(id);
+		}
+	}
+
+	/**
+	 * Lets objects that nobody changed say what is stored now. One that was changed says something else
+	 * than the text it was handed out of, in what was replaced; it stays, and is written with the next
+	 * rewrite.
+	 */
+	#refresh(moved: Moved[], replaced: Handle): void {
+		const different = new Set(differing(replaced, moved, ({ before }) => before, isEntry));
+		const unchanged = moved.filter((object) => !different.has(object) || isRenewed(object));
+		const stale = differing(this.#handle, unchanged, ({ position }) => position);
+		const positions = stale.map(({ position }) => position);
+		this.#parse<SessionEntry>(native.texts, positions, (position, stored) => this.#renew(position, stored));
+	}
+
+	/** The entry at a position is to say what is stored. When it cannot, another object takes its place. */
+	#renew(position: number, stored: SessionEntry): void {
+		const entry = this.#list[position] as SessionEntry;
+		const text = JSON.stringify(stored);
+		const message =
+			this.#untouched[position] === 1 ? this.#messages[position] : (entry as Partial<SessionMessageEntry>).message;
+		if (stored.type === "message" && become(message, stored.message)) stored.message = message as AgentMessage;
+		const isSame = become(entry, stored) && JSON.stringify(entry) === text;
+		if (isSame) setRenewed(entry, text);
+		this.#list[position] = isSame ? entry : undefined;
+		this.#messages[position] = isSame && stored.type === "message" ? stored.message : undefined;
+		this.#untouched[position] = 0;
 	}
 
 	/** Makes room for so many entries. Not with holes: those are looked up in `Array.prototype`. */
@@ -179,17 +252,32 @@ export class Entries {
 		return before;
 	}
 
-	/** Takes over objects, each to where its id stands now: of several lines of an id that is the last. */
-	#take({ list, messages, untouched }: Pick<CapturedEntries, "list" | "messages" | "untouched">): void {
+	/**
+	 * Takes over objects, each to where its id stands now: of several lines of an id that is the last, of
+	 * those in `replaced` too.
+	 */
+	#take(
+		{ list, messages, untouched }: Pick<CapturedEntries, "list" | "messages" | "untouched">,
+		replaced?: Handle,
+	): Moved[] {
+		const moved: Moved[] = [];
 		for (let before = list.length - 1; before >= 0; before--) {
 			const entry = list[before];
 			if (entry === undefined || typeof entry.id !== "string") continue;
 			const position = native.find(this.#handle, entry.id);
 			if (position < 0 || this.#list[position] !== undefined) continue;
+			if (replaced !== undefined && native.find(replaced, entry.id) !== before) continue;
 			this.#list[position] = entry;
 			this.#messages[position] = messages[before];
 			this.#adopt(position, entry, untouched[before] === 1);
+			moved.push({ entry, before, position, isLight: this.#isLight(position) });
 		}
+		return moved;
+	}
+
+	/** Nobody has the message of the entry at a position: neither from it, nor by way of a context. */
+	#isLight(position: number): boolean {
+		return this.#untouched[position] === 1 && this.#messages[position] === undefined;
 	}
 
 	/** An entry's message is read from here when it is touched. */
@@ -362,38 +450,20 @@ export class Entries {
 	writeChanges(): void {
 		this.#sync();
 		this.#completeMessages();
-		const positions: number[] = [];
-		const texts: string[] = [];
-		for (const position of this.#suspects()) {
-			const text = textOf(this.#list[position] as SessionEntry);
-			if (!native.differs(this.#handle, position, text)) continue;
-			// The stored text may say the same in another spelling.
-			if (JSON.stringify(this.#stored([position])[0]) === text) continue;
-			positions.push(position);
-			texts.push(text);
-		}
-		if (positions.length > 0) native.replaceTexts(this.#handle, new Uint32Array(positions), texts);
-	}
-
-	/** The positions of objects that may have been changed. */
-	#suspects(): number[] {
-		const untouched: number[] = [];
-		const suspects: number[] = [];
+		const objects: Placed[] = [];
 		for (const [position, entry] of this.#list.entries()) {
-			if (entry === undefined) continue;
-			// A message may be here and changed, by way of a context.
-			const isLight = this.#untouched[position] === 1 && this.#messages[position] === undefined;
-			(isLight ? untouched : suspects).push(position);
+			if (entry !== undefined) objects.push({ entry, position, isLight: this.#isLight(position) });
 		}
-		if (untouched.length === 0) return suspects;
-		const fields = JSON.parse(native.light(this.#handle, new Uint32Array(untouched), 0)) as unknown[];
-		untouched.forEach((position, at) => {
-			const entry = this.#list[position] as SessionEntry;
-			const [id, parentId, timestamp] = fields.slice(at * 3, at * 3 + 3);
-			const isSame = entry.id === id && entry.parentId === parentId && entry.timestamp === timestamp;
-			if (!isSame || entry.type !== "message" || Object.keys(entry).length !== 5) suspects.push(position);
-		});
-		return suspects;
+		const different = differing(this.#handle, objects, ({ position }) => position);
+		const changed = different.filter((object) => !isRenewed(object));
+		if (changed.length === 0) return;
+		for (const { entry } of changed) setWritten(entry);
+		const positions = new Uint32Array(changed.map(({ position }) => position));
+		native.replaceTexts(
+			this.#handle,
+			positions,
+			changed.map(({ entry }) => textOf(entry)),
+		);
 	}
 
 	/** The manager is about to hold another session; entries that were handed out stay readable. */
@@ -487,18 +557,4 @@ function giveObjects(entry: SessionEntry, given: Given = {}): void {
 		if (typeof value !== "object" || value === null || BASE.has(key)) continue;
 		(entry as unknown as Given)[key] = value;
 	}
-}
-
-/** The text of an entry that may have been changed in place. */
-function textOf(entry: SessionEntry): string {
-	let cause: unknown;
-	try {
-		const text = JSON.stringify(entry) as string | undefined;
-		if (text !== undefined) return text;
-	} catch (error) {
-		cause = error;
-	}
-	const why = cause instanceof Error ? cause.message : "nothing is left of it";
-	const message = `Entry ${entry.id} was changed to what cannot be written as JSON: ${why}`;
-	throw new LeaflogError(message, { code: "INVALID_ARGUMENT", cause });
 }

@@ -63,6 +63,7 @@ interface SyncNative {
 	context(session: Handle): Json;
 	report(session: Handle): Json;
 	snapshot(session: Handle): Handle;
+	takeReplaced(session: Handle): Handle | null;
 
 	cwd(session: Handle): string;
 	sessionDir(session: Handle): string;

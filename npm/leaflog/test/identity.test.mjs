@@ -373,6 +373,147 @@ describe("states and other sessions", () => {
 		assert.equal(now[5].message, own);
 	});
 
+	/** Another manager changes texts of messages and writes the file anew. */
+	async function changedByOther(file, texts) {
+		const other = await SessionManager.open(file);
+		for (const [id, text] of Object.entries(texts)) other.getEntry(id).message.content = text;
+		await other.rewriteEntries();
+		await other.close();
+	}
+
+	const contents = (file) =>
+		Object.fromEntries(
+			lines(file).flatMap(({ id, message }) => (message === undefined ? [] : [[id, message.content]])),
+		);
+
+	/** What takes in that the file was replaced. */
+	const taking = {
+		setSessionName: (session) => session.setSessionName("taken in", "user"),
+		rewriteEntries: (session) => session.rewriteEntries(),
+		appendMessage: (session) => session.appendMessage(user("taken in")),
+		ensureOnDisk: (session) => session.ensureOnDisk(),
+	};
+
+	for (const [name, take] of Object.entries(taking)) {
+		test(`R53d, f13: what nobody changed here never goes over what another process changed: ${name}`, async () => {
+			const { file, session } = await opened(chain(5));
+			const entries = session.getEntries();
+			const message = entries[0].message;
+			for (const entry of entries) assert.ok(entry.message.role);
+			for (const text of ["theirs", "theirs again"]) {
+				await changedByOther(file, { e1: text, e5: text });
+				await take(session);
+				await session.setSessionName(`once more after ${text}`, "user");
+				assert.equal(contents(file).e1, text);
+				assert.equal(contents(file).e5, text);
+				// What is here says it too, in the very objects.
+				assert.equal(session.getEntry("e1"), entries[0]);
+				assert.equal(entries[0].message, message);
+				assert.equal(message.content, text);
+				assert.equal(session.buildSessionContext().messages[0], message);
+				await session.rewriteEntries();
+				assert.equal(contents(file).e1, text);
+			}
+		});
+
+		test(`R53d: what was changed in place here and is not written wins: ${name}`, async () => {
+			const { file, session } = await opened(chain(5));
+			const entries = session.getEntries();
+			for (const entry of entries) assert.ok(entry.message.role);
+			entries[0].message.content = "ours";
+			session.buildSessionContext().messages[2].content = "ours by way of a context";
+			await changedByOther(file, { e1: "theirs", e3: "theirs", e5: "theirs" });
+			await take(session);
+			assert.equal(session.getEntry("e1").message.content, "ours");
+			await session.rewriteEntries();
+			const { e1, e3, e5 } = contents(file);
+			assert.deepEqual([e1, e3, e5], ["ours", "ours by way of a context", "theirs"]);
+			assert.equal(entries[0].message.content, "ours");
+			assert.equal(entries[4].message.content, "theirs");
+		});
+	}
+
+	test("R53d, f13: so it is with messages of a context, given ones, and those nobody touched", async () => {
+		const { file, session } = await opened(chain(4));
+		const entries = session.getEntries();
+		const sent = session.buildSessionContext().messages;
+		sent[1].content = "ours";
+		const own = user("own");
+		const id = session.appendMessage(own);
+		await changedByOther(file, { e1: "theirs", e2: "theirs", [id]: "theirs" });
+		session.appendMessage(user("takes it in"));
+		await session.rewriteEntries();
+		await session.setSessionName("name", "user");
+		const now = contents(file);
+		assert.deepEqual([now.e1, now.e2, now[id]], ["theirs", "ours", "theirs"]);
+		assert.equal(entries[0].message, sent[0]);
+		assert.equal(sent[0].content, "theirs");
+		assert.equal(entries[1].message, sent[1]);
+		assert.equal(session.getEntry(id).message, own);
+		assert.equal(own.content, "theirs");
+	});
+
+	test("R53d, f13: another object takes the place of one that cannot say what is stored", async () => {
+		const { file, session } = await opened(chain(2));
+		const [entry] = session.getEntries();
+		Object.freeze(entry.message);
+		Object.freeze(entry);
+		await changedByOther(file, { e1: "theirs" });
+		session.appendMessage(user("takes it in"));
+		await session.rewriteEntries();
+		assert.equal(contents(file).e1, "theirs");
+		assert.equal(session.getEntry("e1").message.content, "theirs");
+		assert.equal(entry.message.content, "u0");
+	});
+
+	test("R53d, f13: going back to an earlier state makes nobody else's text one's own", async () => {
+		const { file, session } = await opened(chain(3));
+		for (const entry of session.getEntries()) assert.ok(entry.message.role);
+		const state = session.captureState();
+		await changedByOther(file, { e1: "theirs" });
+		session.appendMessage(user("takes it in"));
+		assert.equal(session.getEntry("e1").message.content, "theirs");
+		session.restoreState(state);
+		await changedByOther(file, { e1: "theirs again" });
+		await session.rewriteEntries();
+		assert.equal(contents(file).e1, "theirs again");
+		assert.equal(session.getEntry("e1").message.content, "theirs again");
+		// What was changed to the same here is one's own.
+		for (const text of ["ours", "theirs again"]) {
+			session.getEntry("e1").message.content = text;
+			await session.rewriteEntries();
+			assert.equal(contents(file).e1, text);
+		}
+	});
+
+	test("R53d, f13: a line of the same id that is no object here", async () => {
+		const { file, session } = await opened(chain(3));
+		for (const entry of session.getEntries()) assert.ok(entry.message.role);
+		const again = { ...lines(file)[3], message: user("the last line of e3") };
+		fs.appendFileSync(file, `${JSON.stringify(again)}\n`);
+		session.appendLabelChange("e1", "takes in the line");
+		await changedByOther(file, { e1: "theirs" });
+		session.appendLabelChange("e1", "takes in the file");
+		await session.rewriteEntries();
+		await session.rewriteEntries();
+		const texts = lines(file).flatMap(({ id, message }) => (id === "e3" ? [message.content] : []));
+		assert.deepEqual(texts, ["u2", "the last line of e3"]);
+		assert.equal(session.getEntry("e3").message.content, "the last line of e3");
+	});
+
+	test("R53d: what is stored wins when the file was cut in place, and what was there is gone", async () => {
+		const { file, session } = await opened(chain(5));
+		const entries = session.getEntries();
+		for (const entry of entries) assert.ok(entry.message.role);
+		const [header, first, second] = lines(file);
+		write(file, [header, { ...first, message: user("theirs") }, { ...second, message: user("theirs") }]);
+		session.appendMessage(user("takes it in"));
+		await session.rewriteEntries();
+		const { e1, e2 } = contents(file);
+		assert.deepEqual([e1, e2], ["theirs", "theirs"]);
+		assert.equal(entries[1].message.content, "theirs");
+	});
+
 	test("R53c: what another process appended comes before the next entry here", async () => {
 		const { file, session } = await opened(chain(2));
 		const entries = session.getEntries();

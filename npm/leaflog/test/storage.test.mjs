@@ -361,6 +361,27 @@ for (const [name, Storage] of Object.entries(storages)) {
 	});
 }
 
+test("R53d, f13: in a storage too, what nobody changed here never goes over what another manager changed", async () => {
+	const storage = new MemorySessionStorage();
+	const session = SessionManager.create("/p", "/s", storage);
+	const [first, second] = [session.appendMessage(user("1")), session.appendMessage(user("2"))];
+	await session.ensureOnDisk();
+	const state = session.captureState();
+	session.getEntry(second).message.content = "ours";
+	assert.equal(session.getEntry(first).message.content, "1");
+	const file = session.getSessionFile();
+	const other = await SessionManager.open(file, undefined, storage);
+	other.getEntry(first).message.content = "theirs";
+	await other.rewriteEntries();
+	// From then on what is there counts, not what was.
+	session.restoreState(state);
+	session.appendMessage(user("3"));
+	for (const name of ["takes it in", "writes it anew"]) await session.setSessionName(name, "user");
+	const texts = (manager) => manager.getEntries().map((entry) => entry.message.content);
+	assert.deepEqual(texts(await SessionManager.open(file, undefined, storage)), ["theirs", "ours", "3"]);
+	assert.deepEqual(texts(session), ["theirs", "ours", "3"]);
+});
+
 describe("what is not there", () => {
 	test("R37: files as node:fs says it, memory by its own words", async () => {
 		const files = new FileSessionStorage();

@@ -1,0 +1,136 @@
+import { LeaflogError } from "./errors";
+import { type Handle, native } from "./native";
+import type { SessionEntry } from "./types";
+
+/**
+ * What objects were made to say of a replaced file: a manager that goes back to an earlier state holds
+ * another text, and the object was not changed by anybody here all the same.
+ */
+const renewed = new WeakMap<SessionEntry, string>();
+
+/** An object says what is stored, and did not before; `text` is what it says. */
+export function setRenewed(entry: SessionEntry, text: string): void {
+	renewed.set(entry, text);
+}
+
+/** What an object says is written: from then on it is its own. */
+export function setWritten(entry: SessionEntry): void {
+	renewed.delete(entry);
+}
+
+/** An object says what it was made to say last. */
+export function isRenewed({ entry }: Placed): boolean {
+	const text = renewed.get(entry);
+	if (text === undefined) return false;
+	try {
+		return textOf(entry) === text;
+	} catch {
+		return false;
+	}
+}
+
+/** An object and where its entry stands. */
+export interface Placed {
+	entry: SessionEntry;
+	position: number;
+	/** Its message is not here. */
+	isLight: boolean;
+}
+
+/** The same, and where it stood in what was replaced. */
+export interface Moved extends Placed {
+	before: number;
+}
+
+/**
+ * Of the objects those that say something else than what a session has at their positions. What it
+ * has does not count when it is not `counted`.
+ */
+export function differing<Object extends Placed>(
+	handle: Handle,
+	objects: Object[],
+	positionOf: (object: Object) => number,
+	counted?: (stored: unknown, id: string) => boolean,
+): Object[] {
+	const lights = objects.filter(({ isLight }) => isLight);
+	const different = objects.filter(
+		(object) => !object.isLight && isDifferent(handle, object, positionOf(object), counted),
+	);
+	if (lights.length === 0) return different;
+	const fields = JSON.parse(native.light(handle, new Uint32Array(lights.map(positionOf)), 0)) as unknown[];
+	let at = 0;
+	for (const object of lights) {
+		const { entry } = object;
+		const isSame = fields[at] !== 0 && isUsual(entry, fields.slice(at, at + 3));
+		at += fields[at] === 0 ? 1 : 3;
+		if (!isSame && isDifferent(handle, object, positionOf(object), counted)) different.push(object);
+	}
+	return different;
+}
+
+function isUsual(entry: SessionEntry, [id, parentId, timestamp]: unknown[]): boolean {
+	const isSame = entry.id === id && entry.parentId === parentId && entry.timestamp === timestamp;
+	return isSame && entry.type === "message" && Object.keys(entry).length === 5;
+}
+
+function isDifferent(
+	handle: Handle,
+	{ entry }: Placed,
+	position: number,
+	counted?: (stored: unknown, id: string) => boolean,
+): boolean {
+	let text: string;
+	try {
+		text = textOf(entry);
+	} catch (error) {
+		// It is told when it is to be written.
+		if (counted === undefined) throw error;
+		return true;
+	}
+	let stored: unknown;
+	try {
+		if (!native.differs(handle, position, text)) return false;
+		[stored] = JSON.parse(native.texts(handle, Uint32Array.of(position), 0)) as unknown[];
+	} catch (error) {
+		if (counted === undefined) throw error;
+	}
+	if (counted?.(stored, entry.id) === false) return false;
+	// The stored text may say the same in another spelling.
+	return JSON.stringify(stored) !== text;
+}
+
+/** A file that was cut in place has something else where an entry was: then what is stored now wins. */
+export function isEntry(stored: unknown, id: string): boolean {
+	return (stored as Partial<SessionEntry> | null | undefined)?.id === id;
+}
+
+function isObject(value: unknown): value is object {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Makes an object say what another says; not one that was frozen, sealed or has its own ideas. */
+export function become(object: unknown, other: unknown): boolean {
+	if (!isObject(object) || !isObject(other) || !Object.isExtensible(object)) return false;
+	const keys = Object.keys(object);
+	if (keys.some((key) => Object.getOwnPropertyDescriptor(object, key)?.configurable !== true)) return false;
+	for (const key of keys) Reflect.deleteProperty(object, key);
+	for (const [key, value] of Object.entries(other)) {
+		const plain = { __proto__: null, value, writable: true, enumerable: true, configurable: true };
+		if (!Reflect.defineProperty(object, key, plain as PropertyDescriptor)) return false;
+	}
+	return true;
+}
+
+/** The text of an entry that may have been changed in place. */
+export function textOf(entry: SessionEntry): string {
+	let cause: unknown;
+	try {
+		const text = JSON.stringify(entry) as string | undefined;
+		if (text !== undefined) return text;
+	} catch (error) {
+		cause = error;
+	}
+	const why = cause instanceof Error ? cause.message : "nothing is left of it";
+	const message = `Entry ${entry.id} was changed to what cannot be written as JSON: ${why}`;
+	throw new LeaflogError(message, { code: "INVALID_ARGUMENT", cause });
+}
