@@ -7,6 +7,7 @@ use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
+use crate::entry::TitleSlot;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, Identity};
 use crate::storage::lock::{Held, SessionLock};
@@ -415,6 +416,7 @@ impl Inner {
                 }
             };
             placed.push((index, offset as u64, (bytes.len() - offset) as u32, form));
+            bytes.extend_from_slice(TitleSlot::blank_after(&bytes[offset..]));
             bytes.push(b'\n');
         }
         let file = self.file()?;
