@@ -14,7 +14,7 @@ CARGO ?= cargo
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
-.PHONY: demo test lint doc bench header test-c install uninstall npm same
+.PHONY: demo test empty-home lint doc bench header test-c install uninstall npm same
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
@@ -23,7 +23,21 @@ demo:
 # Property tests take the same cases each time here; with `cargo test` they take others each time.
 test: export PROPTEST_RNG_SEED ?= 20260216
 
-test: lint test-c
+# No test touches the agent of who runs it: here the home is an empty folder, and it is an error when one
+# makes an agent's folder in it. Tools find what is theirs where it is.
+OWN_HOME := $(HOME)
+TEST_HOME := $(abspath $(TARGET_DIR))/test-home
+test: export CARGO_HOME := $(or $(CARGO_HOME),$(OWN_HOME)/.cargo)
+test: export RUSTUP_HOME := $(or $(RUSTUP_HOME),$(OWN_HOME)/.rustup)
+test: export npm_config_cache := $(or $(npm_config_cache),$(NPM_CONFIG_CACHE),$(OWN_HOME)/.npm)
+test: export npm_config_userconfig := $(or $(npm_config_userconfig),$(NPM_CONFIG_USERCONFIG),$(OWN_HOME)/.npmrc)
+test: export HOME := $(TEST_HOME)
+test: export PI_CODING_AGENT_DIR :=
+test: export PI_CONFIG_DIR :=
+test: export XDG_DATA_HOME :=
+test: export XDG_STATE_HOME :=
+
+test: empty-home lint test-c
 	$(CARGO) test --locked --all-features
 	$(CARGO) test --locked --no-default-features --lib --quiet -- --skip model
 	$(CARGO) bench --locked --bench core --bench write --bench discovery --bench long -- --test
@@ -31,6 +45,11 @@ test: lint test-c
 	sh tests/external/run.sh "$(TARGET_DIR)/release/leaflog" $(EXAMPLE)
 	$(MAKE) npm
 	$(MAKE) same
+	@test ! -e "$(TEST_HOME)/.xcsh" || { echo "failed: a test wrote into the home of who runs it:"; \
+	find "$(TEST_HOME)/.xcsh"; exit 1; } >&2
+
+empty-home:
+	@rm -rf "$(TEST_HOME)" && mkdir -p "$(TEST_HOME)"
 
 # The same operations through Rust, C and JavaScript, and their files compared.
 same:

@@ -101,8 +101,8 @@ pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<S
     let parts = (source.len() / BYTES_A_THREAD).clamp(1, most.min(MOST_THREADS));
     let mut bounds = vec![0];
     for part in 1..parts {
-        let bound = line_start(source, source.len() / parts * part)?;
-        bounds.push(bound.max(bounds[bounds.len() - 1]));
+        let bound = line_start(source, (source.len() / parts * part).max(bounds[bounds.len() - 1]))?;
+        bounds.push(bound);
     }
     bounds.push(source.len());
     let ranges: Vec<Range<u64>> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
@@ -315,6 +315,14 @@ pub(crate) fn pieces(
             buf.copy_within(done..have, 0);
             have -= done;
             offset += done as u64;
+        } else if is_blank(&buf[..have]) {
+            // The crash of a file system leaves gigabytes of them (R48). Some stay, so that what comes
+            // is not taken for the start of its line: that may have a byte order mark, and its length
+            // tells a title slot.
+            let gone = have.saturating_sub(TitleSlot::LEN);
+            buf.copy_within(gone..have, 0);
+            have -= gone;
+            offset += gone as u64;
         } else if have >= longest {
             take(&buf[..have], offset, End::Cut)?;
             offset = line_start(source, offset + have as u64)?;
@@ -325,6 +333,12 @@ pub(crate) fn pieces(
             return Ok(());
         }
     }
+}
+
+/// The start of a line holds no value yet.
+fn is_blank(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 0))
 }
 
 impl Scan {

@@ -517,3 +517,32 @@ proptest! {
         prop_assert!(rest.chars().all(|c| " \t\r\n\0\u{feff}|".contains(c)), "{:?}", rest);
     }
 }
+
+// R48: blanks and NUL bytes that fill the buffer are read past, and everything is as it would be with a
+// buffer that holds the line.
+#[test]
+fn a_long_run_of_blanks() {
+    let slot = {
+        let bare = r#"{"type":"title","v":1,"title":"T","updatedAt":"","pad":""}"#.len();
+        format!(r#"{{"type":"title","v":1,"title":"T","updatedAt":"","pad":"{}"}}"#, " ".repeat(255 - bare))
+    };
+    let entry = r#"{"type":"custom","id":"0000000a"}"#;
+    for blank in [b"\0", b" "] {
+        for len in [READ, 2 * READ + 7] {
+            let run = blank.repeat(len);
+            for (before, after) in
+                [("", entry), ("\u{feff}", entry), ("", &*slot), ("", "\u{feff}1"), ("", "x"), ("", "")]
+            {
+                let text =
+                    [b"\n".as_slice(), before.as_bytes(), &run, after.as_bytes(), b"\n", entry.as_bytes(), b"\n", &run]
+                        .concat();
+                let (_kept, source) = file(&text);
+                let found = scan(&source, NonZero::new(1)).unwrap();
+                assert_eq!(told(&found), told(&scanned(text.clone())), "{len} {before:?} {after:?}");
+                assert_eq!(found.line_count, 4);
+                assert_eq!(found.lines.of(found.slots.len() as u32 - 1), 3);
+                assert!(found.others.iter().all(|other| other.kind != OtherKind::TitleSlot));
+            }
+        }
+    }
+}

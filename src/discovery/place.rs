@@ -13,6 +13,10 @@ use std::path::{Path, PathBuf};
 /// This much of a file is read for a header at first.
 const PREFIX: usize = 4096;
 
+/// Folders of a storage are looked into so far below the one that is asked for: one that always
+/// names another has no end. Sessions lie two deep.
+const DEEPEST: usize = 16;
+
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     Files,
@@ -26,20 +30,27 @@ impl Place<'_> {
         let mut files: Vec<Found> = Vec::new();
         let mut waiting: Vec<PathBuf> = dirs.to_vec();
         let mut seen = HashSet::new();
-        while let Some(dir) = waiting.pop() {
-            if !seen.insert(dir.clone()) {
-                continue;
-            }
-            for path in storage.list_files(&dir, "*.jsonl").into_iter().filter(|path| !is_hidden(path)) {
-                match storage.stat(&path) {
-                    Ok(stat) => files.push(Found { path, modified: stat.modified, size: stat.size }),
-                    Err(error) if error.code() == ErrorCode::NotFound => {}
-                    Err(error) => problems.push(named(error, &path)),
+        // Level by level, so that a folder that is named twice counts where it is highest.
+        for _ in 0..=DEEPEST {
+            for dir in std::mem::take(&mut waiting) {
+                if !seen.insert(dir.clone()) {
+                    continue;
+                }
+                for path in storage.list_files(&dir, "*.jsonl").into_iter().filter(|path| !is_hidden(path)) {
+                    match storage.stat(&path) {
+                        Ok(stat) => files.push(Found { path, modified: stat.modified, size: stat.size }),
+                        Err(error) if error.code() == ErrorCode::NotFound => {}
+                        Err(error) => problems.push(named(error, &path)),
+                    }
+                }
+                if deep {
+                    waiting.extend(storage.list_dirs(&dir));
                 }
             }
-            if deep {
-                waiting.extend(storage.list_dirs(&dir));
-            }
+        }
+        if let Some(dir) = waiting.iter().find(|dir| !seen.contains(*dir)) {
+            let message = format!("cannot look for sessions: the storage has folders more than {DEEPEST} deep");
+            problems.push(Error::new(ErrorCode::InvalidArgument, message).at(dir));
         }
         files
     }

@@ -124,6 +124,12 @@ impl TitleSlot {
         (line_len == Self::LEN).then(|| Self::read(value)).flatten()
     }
 
+    /// What has to stand between an entry and its newline. One whose text would be a slot's (R48) has
+    /// a line of another length where it comes from, as with a carriage return: a blank keeps it an entry.
+    pub(crate) fn blank_after(entry: &[u8]) -> &'static [u8] {
+        if Self::of_line(entry.len() + 1, Json::new(entry)).is_some() { b" " } else { b"" }
+    }
+
     /// Reads the slot from a line's value; `None` when it is none.
     pub(crate) fn read(json: Json<'_>) -> Option<Self> {
         let is_slot = json.get_str("type")? == "title" && json.get("v")?.as_f64()? == 1.0;

@@ -3,19 +3,19 @@
 use super::database::{Database, OPENING, beside};
 use super::schema;
 use crate::entry::{Generator as _, SystemGenerator, time};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk;
 use crate::storage::lock::SessionLock;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::{Connection, ErrorCode as Sqlite};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 /// The file is no database, or not a sound one.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    matches!(error.sqlite_error_code(), Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase))
 }
 
 /// Makes a damaged database usable. When only the words are damaged, they are made anew from the
@@ -23,7 +23,11 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
 ///
 /// It is emptied in place, by SQLite, under its locks: a database that is renamed or replaced takes
 /// prompts from processes that have it open with it, and they would mistake its `-wal` for theirs.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` for a file that was never a database; it stays as it is.
 pub(super) fn mend(database: &Database) -> Result<Option<PathBuf>> {
+    refuse_others(&database.path)?;
     // Two processes that find the damage must not both empty the database.
     let mut lock = SessionLock::new(&database.path, database.patience);
     let mending = |error: Error| {
@@ -49,6 +53,28 @@ pub(super) fn mend(database: &Database) -> Result<Option<PathBuf>> {
     Ok(Some(copy))
 }
 
+/// Refuses a file that was never a database. One that was begins as they do, or with NUL bytes, which is
+/// what the crash of a file system leaves, as far as it goes.
+pub(super) fn refuse_others(path: &Path) -> Result<()> {
+    const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+    let mut head = Vec::new();
+    open_for_good(path)
+        .and_then(|file| (&*file).take(MAGIC.len() as u64).read_to_end(&mut head))
+        .map_err(|error| Error::io(error, OPENING, path))?;
+    if MAGIC.starts_with(&head) || head.iter().all(|&byte| byte == 0) {
+        return Ok(());
+    }
+    let message =
+        "the history is not a SQLite database, so it is left as it is: name another file, or move this one away";
+    Err(Error::new(ErrorCode::InvalidArgument, message).at(path))
+}
+
+/// Opens a file of the database for reading. Closing it would take away the locks that SQLite has on
+/// it in this process, so it stays open. That is a descriptor or two for each damage.
+fn open_for_good(path: &Path) -> io::Result<ManuallyDrop<File>> {
+    File::open(path).map(ManuallyDrop::new)
+}
+
 fn is_sound(conn: &Connection) -> rusqlite::Result<bool> {
     conn.query_row("PRAGMA quick_check(1)", (), |row| Ok(row.get_ref(0)?.as_str().is_ok_and(|said| said == "ok")))
 }
@@ -68,10 +94,8 @@ fn copy_aside(path: &Path) -> io::Result<PathBuf> {
     let now = time::in_file_name(&time::format(SystemGenerator.now_ms()));
     let to = beside(path, &format!(".invalid-{now}"));
     for suffix in ["", "-wal", "-journal"] {
-        // Closing it would take away the locks that SQLite has on the file in this process, so it
-        // stays open. That is a descriptor or two for each damage.
-        let from = match File::open(beside(path, suffix)) {
-            Ok(from) => ManuallyDrop::new(from),
+        let from = match open_for_good(&beside(path, suffix)) {
+            Ok(from) => from,
             Err(error) if error.kind() == io::ErrorKind::NotFound && !suffix.is_empty() => continue,
             Err(error) => return Err(error),
         };

@@ -20,10 +20,12 @@ fn overwrite(path: &Path, from: usize, bytes: &[u8]) {
 #[test]
 fn a_damaged_database_is_set_aside() {
     type Damage<'d> = &'d dyn Fn(&Path);
-    let cases: [(&str, Damage<'_>); 5] = [
-        ("text", &|path| fs::write(path, "these are no rows").unwrap()),
+    let cases: [(&str, Damage<'_>); 7] = [
         ("two bytes", &|path| fs::write(path, b"SQ").unwrap()),
-        ("header", &|path| overwrite(path, 0, &[0x55; 30])),
+        ("the magic alone", &|path| fs::write(path, b"SQLite format 3\0").unwrap()),
+        ("only NUL bytes", &|path| fs::write(path, [0; 5000]).unwrap()),
+        ("NUL bytes first", &|path| overwrite(path, 0, &[0; 512])),
+        ("header", &|path| overwrite(path, 16, &[0x55; 84])),
         ("schema", &|path| overwrite(path, 100, &[0x55; 3996])),
         ("rows", &|path| {
             let len = fs::metadata(path).unwrap().len() as usize;
@@ -52,6 +54,31 @@ fn a_damaged_database_is_set_aside() {
         drop(history);
         assert_eq!(recent(&place.open()), ["again"], "{name}");
         assert_eq!(place.copies().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_was_never_a_database_is_left_alone() {
+    let utf16 = "\u{feff}text".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+    let cases: [&[u8]; 6] = [
+        b"these are no rows",
+        b"x",
+        b"SQLite format 2\0 of an older kind",
+        b"\0text after one NUL byte",
+        &utf16,
+        &[0x55; 9000],
+    ];
+    for bytes in cases {
+        let place = Place::new();
+        fs::write(&place.path, bytes).unwrap();
+        let error = HistoryStorage::open(&place.path).unwrap_err();
+        assert_eq!((error.code(), error.path()), (ErrorCode::InvalidArgument, Some(&*place.path)), "{bytes:?}");
+        let said =
+            "the history is not a SQLite database, so it is left as it is: name another file, or move this one away";
+        assert_eq!(error.message(), said);
+        assert_eq!(fs::read(&place.path).unwrap(), bytes);
+        // Nor is anything beside it.
+        assert_eq!(fs::read_dir(place.path.parent().unwrap()).unwrap().count(), 1, "{bytes:?}");
     }
 }
 

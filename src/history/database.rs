@@ -100,6 +100,10 @@ impl Database {
     /// A connection to a database with all tables, made where they are missing.
     pub(super) fn open_writing(&self) -> Result<Link> {
         self.create_missing()?;
+        // SQLite takes a file of one byte for an empty one.
+        if fs::metadata(&self.path).is_ok_and(|found| found.len() == 1) {
+            damage::refuse_others(&self.path)?;
+        }
         let mut link = self.link(OPENING)?;
         match self.set_up(&mut link.conn) {
             Err(error) if damage::is_damage(&error) => {

@@ -84,6 +84,8 @@ pub struct HistoryEntry {
 /// * *Damaged*: the database is copied to `<file>.invalid-<timestamp>`, with its `-wal`, and begun
 ///   anew; see [`set_aside`](Self::set_aside). When only the search index is damaged it is made
 ///   anew and nothing is lost.
+/// * *No database*, and never one: a file that begins neither as one nor with NUL bytes is an error,
+///   `INVALID_ARGUMENT`, and stays as it is.
 /// * On a *network folder*, or a file system without shared memory, the database gets a rollback
 ///   journal in place of the write-ahead log. Network folders are recognised on Linux and Windows.
 /// * *Removed or replaced* while it is open: the next batch goes to the file at the path.
@@ -108,8 +110,8 @@ impl HistoryStorage {
     ///
     /// # Errors
     /// `LOCKED` when another program holds the lock for 5 seconds; `PERMISSION_DENIED` when the file
-    /// cannot be read, or be made; `IS_A_DIRECTORY`; `IO` for any other failure. The error has the
-    /// path.
+    /// cannot be read, or be made; `IS_A_DIRECTORY`; `INVALID_ARGUMENT` for what is no plain file, or
+    /// never was a database; `IO` for any other failure. The error has the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path.as_ref(), PATIENCE)
     }

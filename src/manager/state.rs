@@ -72,8 +72,13 @@ impl SessionManager {
     pub fn restore_state(&mut self, state: SessionState) {
         // What could not be written is not of the state that comes.
         let _: crate::Result<()> = self.backend.flush().and(self.backend.close());
-        if let Some(path) = state.path {
-            self.put_at(path);
+        match state.path {
+            // The file is the same, and keeps what it knows of syncs that failed.
+            Some(path) if self.path.as_ref() == Some(&path) && matches!(self.backend, Backend::File(_)) => {
+                self.latched = None;
+            }
+            Some(path) => self.put_at(path),
+            None => {}
         }
         match (&mut self.backend, state.known) {
             (Backend::File(file), Some(known)) => file.set_known(known),

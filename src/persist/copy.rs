@@ -3,6 +3,7 @@
 
 use super::prepare::prepare;
 use super::rewrite::Sink;
+use crate::entry::TitleSlot;
 use crate::error::Result;
 use crate::json::{Object, apply, push_wtf8};
 use crate::view::SessionView;
@@ -58,13 +59,12 @@ pub(crate) fn copy(source: &SessionView, header: &[u8], lines: &[CopyLine], sink
         let text = line.text(source)?;
         // A line that came from a file was prepared when it was written.
         let is_new = line.entry().is_none_or(|index| source.in_memory(index).is_some());
-        match is_new.then(|| prepare(&text)).flatten() {
-            None => sink.bytes(&text)?,
-            Some(prepared) => {
-                let (line, _) = prepared.put_blobs(|hash, blob| sink.blob(hash, blob))?;
-                sink.bytes(&line)?;
-            }
-        }
+        let line = match is_new.then(|| prepare(&text)).flatten() {
+            None => text,
+            Some(prepared) => prepared.put_blobs(|hash, blob| sink.blob(hash, blob))?.0.into(),
+        };
+        sink.bytes(&line)?;
+        sink.bytes(TitleSlot::blank_after(&line))?;
         sink.bytes(b"\n")?;
     }
     Ok(())

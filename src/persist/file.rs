@@ -7,6 +7,7 @@ use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
+use crate::entry::TitleSlot;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, Identity};
 use crate::storage::lock::{Held, SessionLock};
@@ -40,6 +41,9 @@ struct Inner {
     keep_replaced: bool,
     /// Something was written since the last sync.
     dirty: bool,
+    /// A sync failed, and the system does not say so again: what was written before it is written
+    /// anew, from memory, before anything is said to be safe (R30).
+    sync_failed: bool,
     /// A file that was no session, and where it was copied.
     set_aside: Option<(Identity, PathBuf)>,
     /// Used again by each append.
@@ -100,6 +104,7 @@ impl SessionFile {
             sync_appends,
             keep_replaced: false,
             dirty: false,
+            sync_failed: false,
             set_aside: None,
             batch: Batch::default(),
             path,
@@ -187,7 +192,10 @@ impl SessionFile {
         };
         match found {
             // A file of an older version is written anew with the first change (R12).
-            Found::Known if view.is_migrated() => self.inner.write_anew(view, pending, now_ms),
+            // So is one that may have lost what this process wrote.
+            Found::Known if view.is_migrated() || self.inner.sync_failed => {
+                self.inner.write_anew(view, pending, now_ms)
+            }
             Found::Known => self.inner.append(view, pending),
             Found::Nothing => self.inner.write_anew(view, pending, now_ms),
         }
@@ -239,8 +247,12 @@ impl SessionFile {
         (self.inner.known, self.inner.ends_line) = (known.file, known.ends_line);
     }
 
-    /// What this process wrote is at the path no more: the file was replaced, cut or removed.
+    /// What this process wrote is at the path no more: the file was replaced, cut or removed. Or the
+    /// disk did not take it.
     pub(crate) fn has_lost_writes(&self) -> Result<bool> {
+        if self.inner.sync_failed {
+            return Ok(true);
+        }
         let Inner { dirty: true, known: Some(known), .. } = self.inner else { return Ok(false) };
         Ok(self.inner.look()?.is_none_or(|now| now.inode != known.inode || now.len < known.len))
     }
@@ -251,10 +263,7 @@ impl SessionFile {
         if !self.inner.dirty {
             return Ok(());
         }
-        let file = self.inner.file()?;
-        disk::sync(file).map_err(|error| Error::io(error, "cannot sync the session", &self.inner.path))?;
-        self.inner.dirty = false;
-        Ok(())
+        self.inner.sync("cannot sync the session")
     }
 
     /// Closes the file; the next write opens it again.
@@ -287,6 +296,17 @@ impl Inner {
             self.file = Some(file);
         }
         self.file.as_ref().ok_or_else(|| Error::new(ErrorCode::Closed, "the session's file is closed").at(&self.path))
+    }
+
+    /// Waits until what was written to the file would survive a power cut.
+    fn sync(&mut self, failed: &str) -> Result<()> {
+        let file = self.file()?;
+        disk::sync(file).map_err(|error| {
+            self.sync_failed = true;
+            Error::io(error, failed, &self.path)
+        })?;
+        self.dirty = false;
+        Ok(())
     }
 
     /// What stands at the path.
@@ -403,6 +423,7 @@ impl Inner {
                 }
             };
             placed.push((index, offset as u64, (bytes.len() - offset) as u32, form));
+            bytes.extend_from_slice(TitleSlot::blank_after(&bytes[offset..]));
             bytes.push(b'\n');
         }
         let file = self.file()?;
@@ -434,8 +455,7 @@ impl Inner {
         }
         if self.sync_appends {
             self.blobs.sync()?;
-            disk::sync(self.file()?).map_err(|error| self.failed(error))?;
-            self.dirty = false;
+            self.sync("cannot write the session")?;
             view.synced();
         }
         Ok(())
@@ -460,7 +480,9 @@ impl Inner {
         self.known = Some(identity);
         self.ends_line = true;
         self.dirty = false;
-        self.sync_dir()
+        let placed = self.sync_dir();
+        self.sync_failed = placed.is_err();
+        placed
     }
 
     /// Writes a temporary file beside the session's and waits until it would survive a power cut.

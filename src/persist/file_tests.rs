@@ -178,6 +178,36 @@ fn r32_what_was_not_synced_is_written_from_memory() {
     }
 }
 
+// R30, R32: going back to a state puts the failure out of force, but the next flush does not say that
+// lines are safe which no sync has covered: it writes them anew, from memory.
+#[cfg(unix)]
+#[test]
+fn r32_a_state_from_before_or_after_a_failed_sync() {
+    for captured_after in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut manager = ManagerOptions::new().agent_dir(dir.path()).create("/home/ada/shop").unwrap();
+        manager.append_message(ASSISTANT).unwrap();
+        manager.flush().unwrap();
+        let path = manager.session_file().unwrap().to_owned();
+        let synced = std::fs::metadata(&path).unwrap().len();
+        manager.append_message(ASSISTANT).unwrap();
+        let before = std::fs::read_to_string(&path).unwrap();
+        let early = manager.capture_state();
+        faults::plan_every(Op::Sync, Fault::Errno(5));
+        manager.flush().unwrap_err();
+        faults::end();
+        let state = if captured_after { manager.capture_state() } else { early };
+        manager.restore_state(state);
+        drop_pages(&path, synced);
+        manager.flush().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before, "{captured_after}");
+        // Once is enough.
+        faults::plan(None, false);
+        manager.flush().unwrap();
+        assert_eq!(faults::end(), []);
+    }
+}
+
 // The same for a session that was read anew since: another process wrote the file.
 #[cfg(unix)]
 #[test]

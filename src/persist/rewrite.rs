@@ -4,11 +4,12 @@
 use super::Pending;
 use super::prepare::LineForm;
 use crate::blob::BlobHash;
-use crate::entry::time;
+use crate::entry::{TitleSlot, time};
 use crate::error::Result;
 use crate::migrate;
 use crate::storage::Source;
 use crate::view::SessionView;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Where a rewrite goes.
@@ -153,19 +154,16 @@ impl<S: Sink> Rewriter<'_, S> {
     fn prepared(&mut self, index: u32) -> Result<()> {
         let offset = self.layout.len;
         let text = self.view.in_memory(index).unwrap_or_default();
-        let form = match self.view.prepared(index) {
-            None => {
-                self.bytes(text)?;
-                LineForm::Same
-            }
+        let (line, form) = match self.view.prepared(index) {
+            None => (Cow::Borrowed(text), LineForm::Same),
             Some(prepared) => {
                 let (line, form) = prepared.put_blobs(|hash, bytes| self.sink.blob(hash, bytes))?;
-                self.bytes(&line)?;
-                form
+                (Cow::Owned(line), form)
             }
         };
+        self.bytes(&line)?;
         self.place(index, offset, form);
-        Ok(())
+        self.bytes(TitleSlot::blank_after(&line))
     }
 
     fn place(&mut self, index: u32, offset: u64, form: LineForm) {

@@ -67,7 +67,7 @@ pub trait SessionStorage: Send + Sync {
     fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf>;
 
     /// The folders in a folder, for listing the sessions of all projects; hidden ones and links left
-    /// out. A storage that does not know of folders need not have this.
+    /// out. They are looked into 16 deep. A storage that does not know of folders need not have this.
     fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
         let _ = dir;
         Vec::new()

@@ -333,6 +333,34 @@ fn title_slots_stay_behind() {
     );
 }
 
+// R48: a title slot's line has 256 bytes. One with a carriage return has 257 and is an entry, which a
+// copy does not make a slot of: what is copied reads the same.
+#[test]
+fn r48_an_entry_becomes_no_title_slot() {
+    let dir = Dir::new();
+    let slot = super::names::slot("\"Slot\"", "\"id\":\"0000000a\",\"parentId\":null,");
+    let entry = slot.trim_end();
+    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/home/ada/shop"}"#;
+    let path = dir.put("x.jsonl", format!("{header}\r\n{entry}\r\n"));
+    let is_the_same = |m: &SessionManager| {
+        assert_eq!((m.title(), ids(m)), (None, vec!["0000000a".to_owned()]));
+        let view = SessionView::open(file(m)).unwrap();
+        assert_eq!((view.title(), ids(&view)), (None, vec!["0000000a".to_owned()]));
+        assert_eq!(text(m).lines().nth(1).unwrap().trim_end(), entry);
+    };
+    let mut m = dir.options().open(&path).unwrap();
+    is_the_same(&m);
+    m.fork().unwrap().unwrap();
+    is_the_same(&m);
+    m.create_branched_session("0000000a").unwrap().unwrap();
+    is_the_same(&m);
+    is_the_same(&dir.options().fork_from(&path, "/home/ada/shop").unwrap());
+    // Written anew from memory.
+    let mut m = dir.options().open(&path).unwrap();
+    m.rewrite_entries(&[]).unwrap();
+    is_the_same(&m);
+}
+
 // Part C: what a line holds only in part on disk is whole in a copy's memory still.
 #[test]
 fn copies_keep_what_is_in_memory() {

@@ -47,6 +47,69 @@ impl SessionStorage for Own {
     }
 }
 
+/// One in memory, with folders that have no end: each names itself, another in it and the one above it.
+#[derive(Debug)]
+struct Endless(MemorySessionStorage);
+
+impl SessionStorage for Endless {
+    fn ensure_dir(&self, dir: &Path) -> Result<()> {
+        self.0.ensure_dir(dir)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.0.exists(path)
+    }
+    fn read_text(&self, path: &Path) -> Result<String> {
+        self.0.read_text(path)
+    }
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+        self.0.read_text_prefix(path, most)
+    }
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.0.write_text(path, text)
+    }
+    fn stat(&self, path: &Path) -> Result<StorageStat> {
+        self.0.stat(path)
+    }
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        self.0.list_files(dir, pattern)
+    }
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        let above = dir.parent().filter(|above| above.starts_with("/s"));
+        [dir, &dir.join("more"), above.unwrap_or(dir)].map(Path::to_owned).to_vec()
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.0.rename(from, to)
+    }
+    fn unlink(&self, path: &Path) -> Result<()> {
+        self.0.unlink(path)
+    }
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+        self.0.open_writer(path, mode)
+    }
+}
+
+// R41: a storage whose folders have no end is looked into 16 deep, and that is said, once.
+#[test]
+fn folders_without_end() {
+    let storage = Endless(MemorySessionStorage::new());
+    let header = "{\"type\":\"session\",\"id\":\"00aa\",\"cwd\":\"/home/ada\"}\n";
+    let at = |depth: usize| {
+        let mut path = PathBuf::from("/s");
+        path.extend(vec!["more"; depth]);
+        path
+    };
+    storage.write_text(&at(16).join("last.jsonl"), header).unwrap();
+    storage.write_text(&at(17).join("out.jsonl"), header).unwrap();
+    let finder = leaflog::SessionFinder::new().roots(["/s"]).storage(storage);
+    let listing = finder.list_all();
+    let found: Vec<_> = listing.sessions.iter().map(|session| session.path.clone()).collect();
+    assert_eq!(found, [at(16).join("last.jsonl")]);
+    let [problem] = &*listing.problems else { panic!("{:?}", listing.problems) };
+    assert_eq!((problem.code(), problem.path()), (ErrorCode::InvalidArgument, Some(&*at(17))));
+    assert_eq!(finder.candidates("00aa", "/home/ada").len(), 1);
+    assert!(finder.resolve("00aa", "/home/ada").is_some());
+}
+
 /// A storage, and how sessions are made in it.
 struct Place<'a> {
     storage: &'a dyn SessionStorage,
