@@ -1,5 +1,5 @@
-//! Faults that users of session stores met, each by its number and what is right here. The inputs
-//! are small and made up.
+//! Faults that users of session stores met in reading, each by its number and what is right here. Those of
+//! writing are in `write_faults`, others with what they are about. The inputs are small and made up.
 #![allow(clippy::unwrap_used)]
 
 use leaflog::{EntryRef, ErrorCode, Leaf, Role, SessionFinder, SessionView, SkipReason, ViewOptions};
