@@ -4,7 +4,8 @@
 # the address sanitizer; this needs neither.
 #
 # Each target begins with the options that suit it, which those given here override:
-#   line, edit, prepare   one line or object: -max_len=1024, lengths grow quickly
+#   line, edit, prepare,  one line or object, or some calls: -max_len=1024, lengths grow
+#   capi                  quickly
 #   load                  a whole file: -max_len=4096
 #   operations            two bytes a step, 120 steps: -max_len=256 -len_control=0, for a short
 #                         sequence reaches little

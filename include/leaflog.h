@@ -364,11 +364,11 @@ typedef struct leaflog_entry {
     uint64_t position;
     /// How many entries lie between it and a root, in an iterator of the tree; 0 in others.
     uint64_t depth;
-    /// The line of the file, counted from 1.
+    /// The line of the file, counted from 1; 0 for an entry that has none yet.
     uint64_t line;
-    /// Where its text starts in the file.
+    /// Where its text starts in the file; 0 for an entry that has no line there.
     uint64_t offset;
-    /// Bytes of its text in the file.
+    /// Bytes of its text: in the file, or in memory while it is not there, or there only in part.
     uint64_t len;
     /// Not 0: a later line has the same id, and this one is not in the tree.
     int32_t is_superseded;

@@ -4,7 +4,7 @@
 use crate::blob::BlobHash;
 use crate::error::Result;
 use crate::json::block;
-use crate::json::{Object, Scanner, apply};
+use crate::json::{Object, Scanner};
 use crate::load;
 use crate::storage::Source;
 use std::num::NonZero;
@@ -72,9 +72,7 @@ pub fn edit(text: &[u8], changes: &[Change]) -> Vec<u8> {
             Change::Remove(key) => object.remove(key),
         }
     }
-    let mut edits = Vec::new();
-    object.into_edits(&mut edits);
-    apply(text, edits)
+    object.finish()
 }
 
 /// The line for an entry and its blobs; `None` when the text can be written as it is.

@@ -2,7 +2,7 @@
 //! read; nothing is written here.
 
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Role};
-use crate::json::{Edit, Json, Object, apply, push_string};
+use crate::json::{Edit, Json, Object, apply, quoted};
 use crate::load::{Other, OtherKind, Scan};
 use crate::tree::{Id, Parent, Tree};
 use hashbrown::HashSet;
@@ -94,9 +94,7 @@ impl Migration {
 pub(crate) fn header(text: &[u8]) -> Vec<u8> {
     let mut header = Object::read(text, 0);
     header.set("version", CURRENT_SESSION_VERSION.to_string().into_bytes());
-    let mut edits = Vec::new();
-    header.into_edits(&mut edits);
-    apply(text, edits)
+    header.finish()
 }
 
 /// Version 2 to 3: a message's role `hookMessage` is `custom` (R11).
@@ -145,12 +143,6 @@ fn derived_id(header_id: &str, line: u64, on_line: u32, used: &mut HashSet<u32>)
         }
         text.push(':');
     }
-}
-
-fn quoted(text: &str) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    push_string(&mut out, text);
-    out
 }
 
 #[cfg(test)]

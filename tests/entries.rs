@@ -19,6 +19,21 @@ fn usual(id: &str, parent: &str, message: &str) -> String {
     format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"{time}","message":{message}}}"#)
 }
 
+// R29: before the session starts its entries stand in no file.
+#[test]
+fn where_an_entry_stands_before_and_after_it_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut session = ManagerOptions::new().agent_dir(dir.path()).create(dir.path()).unwrap();
+    let question = session.append_message(r#"{"role":"user","content":"Hello"}"#).unwrap();
+    let place =
+        |session: &SessionManager| session.entry(&question).map(|entry| (entry.line(), entry.offset())).unwrap();
+    assert_eq!(place(&session), (0, 0));
+    session.append_message(r#"{"role":"assistant","content":[]}"#).unwrap();
+    let text = std::fs::read_to_string(session.session_file().unwrap()).unwrap();
+    let header = text.split_inclusive('\n').next().unwrap();
+    assert_eq!(place(&session), (2, header.len() as u64));
+}
+
 #[test]
 fn usual_messages_can_be_made_again_from_the_index() {
     let lines = [

@@ -1,5 +1,5 @@
-//! Faults that users of session stores met, each by its number and what is right here. The inputs
-//! are small and made up.
+//! Faults that users of session stores met in reading, each by its number and what is right here. Those of
+//! writing are in `write_faults`, others with what they are about. The inputs are small and made up.
 #![allow(clippy::unwrap_used)]
 
 use leaflog::{EntryRef, ErrorCode, Leaf, Role, SessionFinder, SessionView, SkipReason, ViewOptions};
@@ -34,7 +34,7 @@ fn contents(view: &SessionView) -> Vec<String> {
 // F4: opening a file that is not a session must not empty it (R16). A view writes nothing: neither
 // bytes nor time of change, nor another file beside it.
 #[test]
-fn f04_opening_writes_nothing() {
+fn f4_opening_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
     let v1 = "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n";
@@ -69,7 +69,7 @@ fn f04_opening_writes_nothing() {
 
 // F8: NUL bytes in the middle after a crash: everything after them is read (R48).
 #[test]
-fn f08_nul_bytes_in_the_middle() {
+fn f8_nul_bytes_in_the_middle() {
     let nul = "\0".repeat(70_000);
     let (a, b, c) = (message("a", None, "one"), message("b", Some("a"), "two"), message("c", Some("b"), "three"));
     for text in [
@@ -96,7 +96,7 @@ fn f08_nul_bytes_in_the_middle() {
 
 // F9: labels and compactions name entries as ids are compared: two lone surrogates are not one (R45).
 #[test]
-fn f09_lone_surrogates_in_references() {
+fn f9_lone_surrogates_in_references() {
     let label = |id: &str, target: &str, label: &str| {
         format!(r#"{{"type":"label","id":"{id}","parentId":"\ud83e","targetId":"{target}","label":"{label}"}}"#)
     };
@@ -120,7 +120,7 @@ fn f09_lone_surrogates_in_references() {
 
 // F9: a lone surrogate escape is valid, and stays as it was written (R45).
 #[test]
-fn f09_lone_surrogate_escape() {
+fn f9_lone_surrogate_escape() {
     let entry = message("a", None, r"cut \ud83d and \ude00\u0000");
     let view = read(format!("{HEADER}\n{entry}\n"));
     assert_eq!(view.entries().next().unwrap().text().unwrap().json().bytes(), entry.as_bytes());
@@ -142,7 +142,7 @@ fn f09_lone_surrogate_escape() {
 
 // F9, R45: ids that JavaScript tells apart are two ids; how an id is spelled does not matter.
 #[test]
-fn f09_lone_surrogates_in_ids() {
+fn f9_lone_surrogates_in_ids() {
     let entry = |id: &str, parent: &str| format!(r#"{{"type":"custom","id":"{id}","parentId":{parent}}}"#);
     let lines = [
         entry(r"\ud83d", "null"),

@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(
     init: {
         let dir = ["/dev/shm", "/tmp"].into_iter().find(|dir| Path::new(dir).is_dir()).unwrap();
         // Left behind: libFuzzer ends the process without saying so.
-        let home = tempfile::Builder::new().prefix("leaflog-calls-").tempdir_in(dir).unwrap().keep();
+        let home = tempfile::Builder::new().prefix(leaflog_c::calls::PREFIX).tempdir_in(dir).unwrap().keep();
         // Nothing of this machine's is found by the environment, and nothing written but in the folder.
         // SAFETY: there are no other threads yet.
         unsafe {

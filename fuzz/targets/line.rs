@@ -4,4 +4,6 @@
 #[path = "../../tests/fuzz/bodies.rs"]
 mod bodies;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| { bodies::line(data.split(|byte| *byte == b'\n').next().unwrap_or_default(), data.len() % 2 == 0) });
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    bodies::line(data.split(|byte| *byte == b'\n').next().unwrap_or_default(), data.len() % 2 == 0)
+});

@@ -11,7 +11,7 @@ mod usage;
 
 pub use body::{Body, EntryText};
 pub(crate) use body::{strings, time_ms};
-pub(crate) use facts::{BLOB_PREFIX, Facts, Field, MessageFacts};
+pub(crate) use facts::{BLOB_PREFIX, Facts, Field, MessageFacts, take};
 pub(crate) use header::TitleSlot;
 pub use header::{CURRENT_SESSION_VERSION, Header};
 pub(crate) use ids::SystemGenerator;
@@ -19,5 +19,3 @@ pub use ids::{Generator, SequenceGenerator};
 pub use kind::{EntryKind, Role};
 pub(crate) use line::LineBuilder;
 pub use usage::Usage;
-
-pub(crate) use facts::take;

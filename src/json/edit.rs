@@ -89,6 +89,14 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// The text with the changes made.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        let text = self.text;
+        let mut edits = Vec::new();
+        self.into_edits(&mut edits);
+        apply(text, edits)
+    }
+
     /// The edits that make the changes.
     pub(crate) fn into_edits(self, edits: &mut Vec<Edit>) {
         // Where the text after the last member starts, and whether a member stands before it.

@@ -119,6 +119,13 @@ fn hex4(bytes: &[u8]) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
+/// `text` as a JSON string.
+pub(crate) fn quoted(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    push_string(&mut out, text);
+    out
+}
+
 /// Appends `text` as a JSON string, spelled as `JSON.stringify` spells it.
 pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     push_wtf8(out, text.as_bytes());

@@ -1,9 +1,8 @@
 //! Other sessions in a manager's place: opened, new, forked, moved.
 
-use super::{Backend, HeaderExtras, SessionManager, new_header, view_of};
+use super::{Backend, HeaderExtras, MigrationRewrite, SessionManager, new_header, view_of};
 use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
-use crate::manager::options::MigrationRewrite;
 use crate::paths;
 use crate::storage::{artifacts_dir, disk};
 use std::io;

@@ -53,8 +53,8 @@ impl SessionManager {
 
     /// Sets a header field in memory; the next rewrite writes it.
     pub(super) fn set_header(&mut self, key: &'static str, value: &str) {
-        self.view.set_header(key, Some(value));
-        self.pending.set_header(key, Some(value.to_owned()));
+        self.view.set_header(key, value);
+        self.pending.set_header(key, value.to_owned());
     }
 
     /// There is a file to be written anew.

@@ -41,8 +41,8 @@ pub enum MigrationRewrite {
 pub type Logger = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How a [`SessionManager`] is made: begin with [`ManagerOptions::new`], end with one of
-/// [`create`](Self::create), [`open`](Self::open), [`fork_from`](Self::fork_from) and
-/// [`in_memory`](Self::in_memory).
+/// [`create`](Self::create), [`open`](Self::open), [`continue_recent`](Self::continue_recent),
+/// [`fork_from`](Self::fork_from) and [`in_memory`](Self::in_memory).
 #[derive(Clone)]
 pub struct ManagerOptions {
     pub(super) dirs: AgentDirs,
@@ -314,7 +314,7 @@ impl ManagerOptions {
         }
     }
 
-    pub(super) fn dir_for(&self, cwd: &Path) -> PathBuf {
+    fn dir_for(&self, cwd: &Path) -> PathBuf {
         self.session_dir.clone().unwrap_or_else(|| self.project_dir(cwd))
     }
 

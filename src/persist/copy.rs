@@ -5,7 +5,7 @@ use super::prepare::prepare;
 use super::rewrite::Sink;
 use crate::entry::TitleSlot;
 use crate::error::Result;
-use crate::json::{Object, apply, push_wtf8};
+use crate::json::{Object, push_wtf8};
 use crate::view::SessionView;
 use std::borrow::Cow;
 
@@ -43,9 +43,7 @@ impl CopyLine {
                 }
                 let mut entry = Object::read(&text, 0);
                 entry.set("parentId", value);
-                let mut edits = Vec::new();
-                entry.into_edits(&mut edits);
-                Ok(Cow::Owned(apply(&text, edits)))
+                Ok(Cow::Owned(entry.finish()))
             }
         }
     }

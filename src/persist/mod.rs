@@ -1,5 +1,4 @@
-//! Writing what a session manager decided: what is not on disk yet, how it gets there, and the
-//! error that stays in force.
+//! Writing what a session manager decided: what is not on disk yet, and how it gets there.
 
 mod blobs;
 mod copy;
@@ -27,11 +26,11 @@ pub(crate) struct Pending {
     /// Entries that were given another text: a line they have has the older one.
     pub(crate) changed: BTreeSet<u32>,
     /// Header fields set here: the last value of each.
-    pub(crate) header: Vec<(&'static str, Option<String>)>,
+    pub(crate) header: Vec<(&'static str, String)>,
 }
 
 impl Pending {
-    pub(crate) fn set_header(&mut self, key: &'static str, value: Option<String>) {
+    pub(crate) fn set_header(&mut self, key: &'static str, value: String) {
         self.header.retain(|(known, _)| *known != key);
         self.header.push((key, value));
     }

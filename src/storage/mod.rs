@@ -1,5 +1,5 @@
-//! The only place with file I/O: reading by position, the operations a write is made of, the
-//! lock, files that take another's place, and the storages.
+//! Everything that reads or writes a session: by position, the operations a write is made of, the
+//! lock, files that take another's place, which files there are, and the storages.
 
 pub(crate) mod disk;
 mod file;

@@ -187,7 +187,7 @@ impl Tree {
         &self.slots[index as usize]
     }
 
-    /// The last entry with an id (R17).
+    /// After building, the last entry with an id (R17); then what it was set to.
     pub(crate) fn leaf(&self) -> Option<u32> {
         self.leaf
     }

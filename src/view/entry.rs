@@ -69,23 +69,23 @@ impl<'v> EntryRef<'v> {
         Some(self.slot().time).filter(|&time| time != Slot::NO_TIME)
     }
 
-    /// Bytes of the text in the file.
+    /// Bytes of the text: in the file, or in memory while it is not there, or there only in part.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "an entry is never empty")]
     pub fn len(self) -> u64 {
         u64::from(self.slot().len)
     }
 
-    /// Where the text starts in the file.
+    /// Where the text starts in the file; 0 for an entry that has no line there.
     #[must_use]
     pub fn offset(self) -> u64 {
-        self.slot().offset
+        self.view.span(self.index).map_or(0, |(offset, _)| offset)
     }
 
-    /// The line of the file, counted from 1.
+    /// The line of the file, counted from 1; 0 for an entry that has none yet.
     #[must_use]
     pub fn line(self) -> u64 {
-        self.view.lines.of(self.index)
+        self.view.span(self.index).map_or(0, |_| self.view.lines.of(self.index))
     }
 
     /// A later line has the same id: the entry is listed and is not in the tree (R49).

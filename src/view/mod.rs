@@ -17,7 +17,7 @@ use crate::blob::{BlobHash, BlobStore};
 use crate::context::{self, ContextPlan, SessionContext};
 use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, Usage};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::{Json, Object, apply, push_string, push_wtf8, wtf8_to_str};
+use crate::json::{Json, Object, push_wtf8, quoted, wtf8_to_str};
 use crate::load::{self, LineNumbers, Other, OtherKind};
 use crate::migrate::Migration;
 use crate::paths;
@@ -78,7 +78,7 @@ pub struct ViewOptions {
 /// From where a context is built (R23).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Leaf<'a> {
-    /// From the last entry of the session.
+    /// From the leaf: [`SessionView::leaf`].
     #[default]
     Last,
     /// From the entry of this id.
@@ -269,17 +269,11 @@ impl SessionView {
         let mut header = Object::read(text, 0);
         for (key, value) in [("title", self.title()), ("titleSource", self.title_source())] {
             match value {
-                Some(value) => {
-                    let mut quoted = Vec::new();
-                    push_string(&mut quoted, value);
-                    header.set(key, quoted);
-                }
+                Some(value) => header.set(key, quoted(value)),
                 None => header.remove(key),
             }
         }
-        let mut edits = Vec::new();
-        header.into_edits(&mut edits);
-        apply(text, edits)
+        header.finish()
     }
 
     /// The bytes of the session.
@@ -325,7 +319,8 @@ impl SessionView {
         self.tree.find_shown(id).map(|index| self.entry_ref(index))
     }
 
-    /// The last entry with an id: where an agent would go on (R17).
+    /// The leaf: the last entry with an id, where an agent would go on (R17). Of a manager, the entry that the next
+    /// append becomes a child of; `None` when that is a root.
     #[must_use]
     pub fn leaf(&self) -> Option<EntryRef<'_>> {
         self.tree.leaf().map(|index| self.entry_ref(index))
@@ -437,7 +432,7 @@ impl SessionView {
         indices.into_iter().map(|index| self.entry_ref(index))
     }
 
-    /// The version of the file is one this library knows.
+    /// The version of the file, when it is newer than this library knows.
     fn newer_version(&self) -> Option<u32> {
         (self.header.version > CURRENT_SESSION_VERSION).then_some(self.header.version)
     }

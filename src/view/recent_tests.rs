@@ -4,7 +4,7 @@ use super::{LARGEST_BUFFER, RECENT_BYTES, Recent};
 fn text(nth: u32) -> Vec<u8> {
     let len = match nth {
         700 => RECENT_BYTES + 1,
-        _ if nth % 13 == 0 => LARGEST_BUFFER + nth as usize * 40,
+        _ if nth.is_multiple_of(13) => LARGEST_BUFFER + nth as usize * 40,
         _ => 100 + nth as usize % 50,
     };
     format!("{nth} ").into_bytes().into_iter().cycle().take(len).collect()

@@ -6,7 +6,7 @@ use super::recent::{Kept, Recent};
 use super::texts::drop_provider_payload;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::{Json, Object, apply, push_string};
+use crate::json::{Json, Object, quoted};
 use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
 use crate::persist::{Layout, LineForm, MayChange, Pending, Prepared, is_plain, prepare};
 use crate::storage::Source;
@@ -525,31 +525,21 @@ impl SessionView {
     /// Fields set here that are not written yet stay in force over what the file has.
     fn set_header_fields(&mut self, pending: &Pending) {
         for (key, value) in &pending.header {
-            self.set_header(key, value.as_deref());
+            self.set_header(key, value);
         }
     }
 
-    /// Sets a field of the header, in its place or last; `None` removes it.
-    pub(crate) fn set_header(&mut self, key: &'static str, value: Option<&str>) {
-        let text = self.header.json().bytes().to_owned();
-        let mut header = Object::read(&text, 0);
-        match value {
-            Some(value) => {
-                let mut quoted = Vec::new();
-                push_string(&mut quoted, value);
-                header.set(key, quoted);
-            }
-            None => header.remove(key),
-        }
-        let mut edits = Vec::new();
-        header.into_edits(&mut edits);
-        if let Some(header) = Header::read(apply(&text, edits)) {
+    /// Sets a field of the header, in its place or last.
+    pub(crate) fn set_header(&mut self, key: &'static str, value: &str) {
+        let mut header = Object::read(self.header.json().bytes(), 0);
+        header.set(key, quoted(value));
+        if let Some(header) = Header::read(header.finish()) {
             self.header = header;
         }
         if let Some(slot) = &mut self.title_slot {
             match key {
-                "title" => slot.title = value.unwrap_or_default().to_owned(),
-                "titleSource" => slot.source = value.map(str::to_owned),
+                "title" => value.clone_into(&mut slot.title),
+                "titleSource" => slot.source = Some(value.to_owned()),
                 _ => {}
             }
         }

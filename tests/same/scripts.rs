@@ -351,7 +351,6 @@ impl Script {
 
     fn message(&mut self) -> String {
         let content = self.content();
-        // Not `continue`: which of two files was written last is a matter of the machine's clock, which is not injected.
         match self.rng.u8(..12) {
             0..5 => {
                 let payload = match self.rng.u8(..4) {

@@ -264,12 +264,10 @@ macro_rules! call {
 }
 
 impl Storage {
-    fn read(&self, path: &Path, most: u64) -> Result<String> {
+    fn read(&self, path: &Path, most: u64) -> Result<Vec<u8>> {
         let text = PathText::new(path);
         let pieces = ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
-        // What is not UTF-8 is not the text of a session; to replace bytes would lose them.
-        String::from_utf8(pieces.concat())
-            .map_err(|_| Error::new(ErrorCode::InvalidArgument, "the storage gave a text that is not UTF-8").at(path))
+        Ok(pieces.concat())
     }
 }
 
@@ -286,15 +284,14 @@ impl SessionStorage for Storage {
     }
 
     fn read_text(&self, path: &Path) -> Result<String> {
-        self.read(path, u64::MAX)
+        // What is not UTF-8 is not the text of a session; to replace bytes would lose them.
+        String::from_utf8(self.read(path, u64::MAX)?)
+            .map_err(|_| Error::new(ErrorCode::InvalidArgument, "the storage gave a text that is not UTF-8").at(path))
     }
 
     fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        let text = PathText::new(path);
-        let most = most as u64;
-        let pieces = ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
         // A prefix may end inside of a character.
-        Ok(String::from_utf8_lossy(&pieces.concat()).into_owned())
+        Ok(String::from_utf8_lossy(&self.read(path, most as u64)?).into_owned())
     }
 
     fn write_text(&self, path: &Path, content: &str) -> Result<()> {

@@ -11,8 +11,8 @@ mod structs;
 mod texts;
 mod world;
 
-use crate::{abi, append, artifacts, blobs, callbacks, context, entries, error, finding, folders, history, life};
-use crate::{options, read, status, storage, table, version};
+use crate::{abi, append, artifacts, blobs, callbacks, context, entries, error, finding, folders, generator, history};
+use crate::{life, options, read, status, storage, table, version};
 use arguments::Function;
 use call::Call;
 use std::collections::BTreeMap;
@@ -139,6 +139,8 @@ static FUNCTIONS: LazyLock<Vec<Known>> = LazyLock::new(|| {
         folders::leaflog_project_folders(_, _, _, _),
         folders::leaflog_default_session_dir(_, _, _, _),
         folders::leaflog_session_folders(_, _, _),
+        generator::leaflog_generator_sequence(_, _, _, _),
+        generator::leaflog_generator_free(_),
         history::leaflog_history_open(_, _, _),
         history::leaflog_history_open_read_only(_, _, _),
         history::leaflog_history_path(_, _, _),

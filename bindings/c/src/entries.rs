@@ -94,11 +94,11 @@ pub struct leaflog_entry {
     pub position: u64,
     /// How many entries lie between it and a root, in an iterator of the tree; 0 in others.
     pub depth: u64,
-    /// The line of the file, counted from 1.
+    /// The line of the file, counted from 1; 0 for an entry that has none yet.
     pub line: u64,
-    /// Where its text starts in the file.
+    /// Where its text starts in the file; 0 for an entry that has no line there.
     pub offset: u64,
-    /// Bytes of its text in the file.
+    /// Bytes of its text: in the file, or in memory while it is not there, or there only in part.
     pub len: u64,
     /// Not 0: a later line has the same id, and this one is not in the tree.
     pub is_superseded: i32,

@@ -4,7 +4,7 @@
 //! and converts what comes back. The contract with callers is docs/c-api.md.
 //!
 //! - [`abi`] reads what C hands in and writes what it asks for: with the calls of a caller's own
-//!   functions in [`callbacks`], all the unsafe code there is.
+//!   functions, all the unsafe code there is.
 //! - [`table`] knows every handle and text that was handed out. A handle is a number, not an
 //!   address, so a wrong one is looked up in vain and never followed.
 //! - [`error`] has the guard that every function runs in: no panic leaves it.

@@ -2,7 +2,7 @@
 
 use crate::error::{convert, guarded, invalid};
 use crate::make::Options;
-use crate::storage::StorageHandle;
+use crate::storage::{Storage, StorageHandle};
 use crate::text;
 use leaflog::{ManagerOptions, RecentSession, SessionFinder, SessionInfo};
 use napi::bindgen_prelude::{AsyncTask, External};
@@ -84,7 +84,7 @@ impl Task for Finding {
                         Some(cwd) => self.finder.list(cwd),
                         None => self.finder.list_all(),
                     };
-                    json!({ "sessions": listing.sessions.iter().map(info).collect::<Vec<_>>(), "cancelled": listing.cancelled })
+                    json!({ "sessions": listing.sessions.iter().map(info).collect::<Vec<_>>() })
                 }
                 What::Recent(dir, limit) => self.finder.recent(dir, *limit).iter().map(recent).collect(),
                 What::Resolve(arg, cwd) => match self.finder.resolve(arg, cwd) {
@@ -135,7 +135,7 @@ fn from_ms(ms: f64) -> SystemTime {
     Duration::try_from_secs_f64(ms / 1000.0).map_or(UNIX_EPOCH, |since| UNIX_EPOCH + since)
 }
 
-fn finder(options: Options, storage: Option<&External<StorageHandle>>) -> SessionFinder {
+fn finder(options: Options, storage: Storage<'_>) -> SessionFinder {
     options.apply(storage).0.finder()
 }
 
@@ -144,7 +144,7 @@ fn finder(options: Options, storage: Option<&External<StorageHandle>>) -> Sessio
 pub fn list(
     cwd: Option<String>,
     options: Options,
-    storage: Option<&External<StorageHandle>>,
+    storage: Storage<'_>,
     progress: &External<Arc<Progress>>,
 ) -> AsyncTask<Finding> {
     let progress = Arc::clone(progress);
@@ -158,22 +158,12 @@ pub fn list(
 }
 
 #[napi(catch_unwind)]
-pub fn recent_sessions(
-    dir: String,
-    limit: u32,
-    options: Options,
-    storage: Option<&External<StorageHandle>>,
-) -> AsyncTask<Finding> {
+pub fn recent_sessions(dir: String, limit: u32, options: Options, storage: Storage<'_>) -> AsyncTask<Finding> {
     AsyncTask::new(Finding { finder: finder(options, storage), what: What::Recent(dir, limit as usize) })
 }
 
 #[napi(catch_unwind)]
-pub fn resolve_session(
-    arg: String,
-    cwd: String,
-    options: Options,
-    storage: Option<&External<StorageHandle>>,
-) -> AsyncTask<Finding> {
+pub fn resolve_session(arg: String, cwd: String, options: Options, storage: Storage<'_>) -> AsyncTask<Finding> {
     AsyncTask::new(Finding { finder: finder(options, storage), what: What::Resolve(arg, cwd) })
 }
 
@@ -185,11 +175,7 @@ pub fn time_ago(ms: f64) -> String {
 
 /// The texts of a session, joined by spaces.
 #[napi(catch_unwind)]
-pub fn all_messages_text<'env>(
-    env: &'env Env,
-    path: String,
-    storage: Option<&External<StorageHandle>>,
-) -> napi::Result<JsString<'env>> {
+pub fn all_messages_text<'env>(env: &'env Env, path: String, storage: Storage<'_>) -> napi::Result<JsString<'env>> {
     let finder = match storage.map(|storage| &**storage) {
         Some(StorageHandle::Memory(memory)) => SessionFinder::new().storage(memory.clone()),
         _ => SessionFinder::new(),
@@ -211,11 +197,7 @@ pub fn history_db(options: Options) -> String {
 
 /// The folder that new sessions of a project go to; it is made.
 #[napi(catch_unwind)]
-pub fn default_session_dir(
-    cwd: String,
-    options: Options,
-    storage: Option<&External<StorageHandle>>,
-) -> napi::Result<String> {
+pub fn default_session_dir(cwd: String, options: Options, storage: Storage<'_>) -> napi::Result<String> {
     let (options, _): (ManagerOptions, _) = options.apply(storage);
     options.default_session_dir(cwd).map(|dir| dir.to_string_lossy().into_owned()).map_err(convert)
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{convert, guarded, invalid};
 use crate::session::{Handle, Log, handle};
-use crate::storage::StorageHandle;
+use crate::storage::{Storage, StorageHandle};
 use leaflog::{
     DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SequenceGenerator, SessionManager,
 };
@@ -39,7 +39,7 @@ pub fn sequence_new(start_ms: f64, step_ms: u32) -> External<Sequence> {
 }
 
 impl Options {
-    pub(crate) fn apply(self, storage: Option<&External<StorageHandle>>) -> (ManagerOptions, Log) {
+    pub(crate) fn apply(self, storage: Storage<'_>) -> (ManagerOptions, Log) {
         let log = Log::default();
         let lines = Log::clone(&log);
         let mut options = ManagerOptions::new()
@@ -86,13 +86,13 @@ pub fn environment_variables() -> Vec<&'static str> {
 }
 
 #[napi(catch_unwind)]
-pub fn create(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+pub fn create(cwd: String, options: Options, storage: Storage<'_>) -> napi::Result<Handle> {
     let (options, log) = options.apply(storage);
     Ok(handle(options.create(cwd).map_err(convert)?, log))
 }
 
 #[napi(catch_unwind)]
-pub fn in_memory(cwd: String, options: Options, storage: Option<&External<StorageHandle>>) -> napi::Result<Handle> {
+pub fn in_memory(cwd: String, options: Options, storage: Storage<'_>) -> napi::Result<Handle> {
     let (options, log) = options.apply(storage);
     Ok(handle(options.in_memory(cwd).map_err(convert)?, log))
 }
@@ -124,8 +124,6 @@ enum How {
     Fork(String, String),
     Continue(String),
 }
-
-type Storage<'a> = Option<&'a External<StorageHandle>>;
 
 impl Making {
     fn task(slot: &Slot, options: Options, storage: Storage<'_>, how: How) -> AsyncTask<Self> {

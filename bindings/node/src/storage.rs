@@ -18,7 +18,7 @@ pub enum StorageHandle {
 }
 
 /// Handle of a storage; none is the file system.
-type Storage<'a> = Option<&'a External<StorageHandle>>;
+pub(crate) type Storage<'a> = Option<&'a External<StorageHandle>>;
 
 fn with<T>(storage: Storage<'_>, run: impl FnOnce(&dyn SessionStorage) -> leaflog::Result<T>) -> napi::Result<T> {
     let storage: &dyn SessionStorage = match storage.map(|storage| &**storage) {

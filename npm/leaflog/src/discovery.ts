@@ -43,6 +43,8 @@ interface NativeInfo {
 
 /** How often a listing is asked how far it is, in milliseconds. */
 const OFTEN = 25;
+
+/** The sessions of a project, or of all, the newest first. */
 export async function list(
 	cwd: string | undefined,
 	sessionDir: string | undefined,

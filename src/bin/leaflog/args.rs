@@ -14,24 +14,20 @@ Exit codes:
   3  not found, or more than one session or entry fits
   5  cannot be read: no permission, a folder, not a session, any other failure";
 
+const EXAMPLES: &[(&str, &str)] = &[
+    ("leaflog show @last", "the tree of the newest session"),
+    ("leaflog list --all", "the sessions of all projects"),
+    ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
+    ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
+    ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
+];
+
 /// Looks into the sessions of coding agents.
 ///
 /// A session is an append-only JSONL tree with a movable leaf. leaflog reads the files of every
 /// version, whatever happened to them. But for `delete` it takes no lock and writes nothing.
 #[derive(Debug, Parser)]
-#[command(name = "leaflog", version, after_help = after_help(&[
-    ("leaflog show @last", "the tree of the newest session"),
-    ("leaflog list --all", "the sessions of all projects"),
-    ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
-    ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
-    ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
-]), after_long_help = after_help(&[
-    ("leaflog show @last", "the tree of the newest session"),
-    ("leaflog list --all", "the sessions of all projects"),
-    ("leaflog context 1470bb --json", "what the model would be sent, by the start of a session id"),
-    ("leaflog check sessions/*/*.jsonl", "what is wrong with these files"),
-    ("zcat old.jsonl.gz | leaflog stats -", "counts and costs of what comes from a pipe"),
-]) + "\n\n" + ENVIRONMENT)]
+#[command(name = "leaflog", version, after_help = after_help(EXAMPLES), after_long_help = after_help(EXAMPLES) + "\n\n" + ENVIRONMENT)]
 pub struct Args {
     /// Use colours: auto means on a terminal.
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto, hide_possible_values = true, help = "Use colours: auto (on a terminal), always, never")]
@@ -244,6 +240,7 @@ pub struct HistoryArgs {
     #[arg(long)]
     pub json: bool,
 }
+
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
     /// List the sessions of the project in this folder [default: the current one]

@@ -28,7 +28,7 @@ pub fn run(args: &HistoryArgs, out: &mut Out) -> Result<Exit, Failure> {
     });
     let entries = entries.map_err(|error| Failure::of(&error, &path.display().to_string()))?;
     if args.json {
-        json(&entries, out)?;
+        out.json_array(entries.iter())?;
     } else {
         text(&entries, out)?;
     }
@@ -46,16 +46,6 @@ fn find() -> Result<PathBuf, Failure> {
     candidates.dedup();
     let searched: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
     Err(Failure::not_found(format!("no prompt history at {}", searched.join(", "))))
-}
-
-fn json(entries: &[HistoryEntry], out: &mut Out) -> Result<(), Failure> {
-    write!(out, "[")?;
-    for (at, entry) in entries.iter().enumerate() {
-        writeln!(out, "{}", if at == 0 { "" } else { "," })?;
-        out.json(entry)?;
-    }
-    writeln!(out, "{}]", if entries.is_empty() { "" } else { "\n" })?;
-    Ok(())
 }
 
 fn text(entries: &[HistoryEntry], out: &mut Out) -> Result<(), Failure> {

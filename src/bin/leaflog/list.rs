@@ -104,19 +104,11 @@ pub fn project(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
 /// Writes a JSON array, or one object a line.
 fn objects<T: Serialize>(items: impl Iterator<Item = T>, lines: bool, out: &mut Out) -> Result<(), Failure> {
     if !lines {
-        write!(out, "[")?;
+        return Ok(out.json_array(items)?);
     }
-    for (nth, item) in items.enumerate() {
-        if !lines {
-            writeln!(out, "{}", if nth == 0 { "" } else { "," })?;
-        }
+    for item in items {
         out.json(&item)?;
-        if lines {
-            writeln!(out)?;
-        }
-    }
-    if !lines {
-        writeln!(out, "\n]")?;
+        writeln!(out)?;
     }
     Ok(())
 }

@@ -63,6 +63,17 @@ impl Out {
         let json = serde_json::to_string(value)?;
         self.to.write_all(text::safe_json(&json).as_bytes())
     }
+
+    /// Writes a JSON array, one item a line.
+    pub fn json_array(&mut self, items: impl Iterator<Item = impl Serialize>) -> io::Result<()> {
+        let mut is_empty = true;
+        write!(self.to, "[")?;
+        for item in items {
+            writeln!(self.to, "{}", if std::mem::take(&mut is_empty) { "" } else { "," })?;
+            self.json(&item)?;
+        }
+        writeln!(self.to, "{}]", if is_empty { "" } else { "\n" })
+    }
 }
 
 impl Write for Out {

@@ -35,7 +35,6 @@ impl When {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Plain,
-    /// A heading.
     Heading,
     /// Less important.
     Faint,
@@ -45,11 +44,9 @@ pub enum Style {
     User,
     /// Something the model wrote.
     Assistant,
-    /// A tool.
     Tool,
     /// A change of the state.
     State,
-    /// A summary.
     Summary,
     Label,
     Leaf,

@@ -84,6 +84,12 @@ impl Argument for u64 {
     }
 }
 
+impl Argument for u32 {
+    fn draw(call: &mut Call, _: &'static str) -> Self {
+        call.world.one(&[0, 1, 1000, u32::MAX])
+    }
+}
+
 impl Argument for i64 {
     fn draw(call: &mut Call, _: &'static str) -> Self {
         call.world.one(&[0, 1_771_237_230_000, -1, i64::MIN, i64::MAX])

@@ -85,6 +85,7 @@ impl<'w> Call<'w> {
         }
     }
 
+    /// A handle of a type, or of none; one whose name ends with a question mark may be NULL.
     pub(super) fn handle<T: Make>(&mut self, name: &str) -> usize {
         let world = self.world;
         let frees = self.name.ends_with("_free");
@@ -104,7 +105,7 @@ impl<'w> Call<'w> {
         self.note(name, || format!("{} {token:#x}", T::NAME));
         if world.is_live(T::NAME, token) {
             self.read_only |= world.is_read_only(token);
-        } else if token != 0 || !(frees || name == "storage?") {
+        } else if token != 0 || !(frees || name.ends_with('?')) {
             self.wrong_handles += 1;
         }
         self.first.get_or_insert(token);

@@ -53,6 +53,9 @@ impl Fields for leaflog_options {
         }
         self.terminal = maybe(call, "terminal");
         self.dir_naming = flag(call, &[0, 1]);
+        if call.world.next(4) == 3 {
+            self.generator = ptr::without_provenance(call.handle::<crate::generator::leaflog_generator>("generator?"));
+        }
     }
 }
 

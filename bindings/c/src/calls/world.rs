@@ -8,7 +8,7 @@ use crate::append::leaflog_session_append_message;
 use crate::error::leaflog_error;
 use crate::status::leaflog_status;
 use crate::table::Opaque;
-use crate::{artifacts, blobs, callbacks, context, entries, error, finding, history, life, storage};
+use crate::{artifacts, blobs, callbacks, context, entries, error, finding, generator, history, life, storage};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -383,6 +383,7 @@ fn free(kind: &str, token: usize) -> leaflog_status {
         "context" => context::leaflog_context_free(at(token)),
         "storage" => storage::leaflog_storage_free(at(token)),
         "writer" => storage::leaflog_writer_free(at(token)),
+        "generator" => generator::leaflog_generator_free(at(token)),
         "listing" => finding::leaflog_listing_free(at(token)),
         "history" => history::leaflog_history_free(at(token)),
         "error" => error::leaflog_error_free(at(token)),
@@ -477,6 +478,12 @@ impl Make for storage::leaflog_storage {
                 world.call(false, |out, error| storage::leaflog_storage_new(&raw const functions, out, error))
             }
         }
+    }
+}
+
+impl Make for generator::leaflog_generator {
+    fn make(world: &World) -> Option<usize> {
+        world.call(false, |out, error| generator::leaflog_generator_sequence(1_771_236_000_000, 1000, out, error))
     }
 }
 
