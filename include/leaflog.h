@@ -1227,7 +1227,7 @@ leaflog_status leaflog_generator_free(struct leaflog_generator *generator);
 
 /// Opens the history at `path`, made with its folder when it is missing; the agent's own is
 /// LEAFLOG_FOLDER_HISTORY_DB of `leaflog_folder()`. What may not be written is opened for reading. LOCKED when another
-/// program holds the lock for 5 seconds.
+/// program holds the lock for 5 seconds; INVALID_ARGUMENT for a file that was never a database, which stays as it is.
 leaflog_status leaflog_history_open(struct leaflog_str path,
                                     struct leaflog_history **history,
                                     struct leaflog_error **error);

@@ -80,7 +80,7 @@ fn open(
 
 /// Opens the history at `path`, made with its folder when it is missing; the agent's own is
 /// LEAFLOG_FOLDER_HISTORY_DB of `leaflog_folder()`. What may not be written is opened for reading. LOCKED when another
-/// program holds the lock for 5 seconds.
+/// program holds the lock for 5 seconds; INVALID_ARGUMENT for a file that was never a database, which stays as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_history_open(
     path: leaflog_str,
