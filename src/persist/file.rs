@@ -253,6 +253,14 @@ impl SessionFile {
         self.inner.file = None;
         self.lock.close();
     }
+
+    /// Nothing holds the file open any more: another one may get its inode, so what is at the path is
+    /// read anew before the next write.
+    pub(crate) fn released(&mut self) {
+        if self.inner.file.is_none() {
+            self.inner.known = None;
+        }
+    }
 }
 
 impl Inner {

@@ -435,3 +435,21 @@ fn r53a_a_link_in_the_place_of_the_lock() {
     manager.ensure_on_disk().unwrap();
     assert_eq!(ids(&SessionView::open(&path).unwrap()).len(), 3);
 }
+
+// R53d: of a file that nobody here holds open the inode says nothing: another file may have it. A file
+// written anew in place stands for that, with an inode that is the same for certain.
+#[test]
+fn r53d_another_file_of_the_same_inode() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut manager, path) = started(dir.path());
+    manager.close().unwrap();
+    manager.release();
+    let longer = fs::read_to_string(&path).unwrap().replace("Hello", "Hello, and a good day to you");
+    fs::write(&path, &longer).unwrap();
+    manager.append_message(USER).unwrap();
+    assert_eq!(manager.context(Leaf::Last).unwrap().to_json().matches("a good day").count(), 1);
+    manager.rewrite_entries(&[]).unwrap();
+    assert!(fs::read_to_string(&path).unwrap().starts_with(&longer));
+    assert_eq!(ids(&SessionView::open(&path).unwrap()), ids(&manager));
+    assert_eq!(ids(&manager).len(), 3);
+}
