@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
-use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+use std::io::ErrorKind::{InvalidInput, IsADirectory, NotADirectory, NotFound};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -50,10 +50,13 @@ impl BlobStore {
     /// When the file is there and cannot be read.
     pub fn get(&self, hash: &BlobHash) -> Result<Blob> {
         let path = self.path(hash);
-        let bytes = match std::fs::read(&path) {
+        let bytes = match disk::read_plain(&path) {
             Ok(bytes) => bytes,
-            // A folder of that name, or a file where the store should be: there is no such blob.
-            Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory) => return Ok(Blob::Missing),
+            // A folder, a pipe or a device of that name, or a file where the store should be: there is no
+            // such blob.
+            Err(error) if matches!(error.kind(), NotFound | NotADirectory | IsADirectory | InvalidInput) => {
+                return Ok(Blob::Missing);
+            }
             Err(error) => return Err(Error::io(error, "cannot read the blob", &path)),
         };
         let is_whole = hash.as_str() == hex(&Sha256::digest(&bytes));
@@ -93,7 +96,7 @@ impl BlobStore {
     fn holds(&self, hash: &BlobHash, bytes: &[u8]) -> bool {
         let path = self.path(hash);
         let len = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len());
-        len == Some(bytes.len() as u64) && std::fs::read(&path).is_ok_and(|there| there == bytes)
+        len == Some(bytes.len() as u64) && disk::read_plain(&path).is_ok_and(|there| there == bytes)
     }
 
     /// Writes a blob to a file nobody sees, syncs that when it has to last, and gives it its name (R51).
@@ -120,7 +123,7 @@ impl BlobStore {
     pub(crate) fn sync(&self, hash: &BlobHash) -> Result<()> {
         let path = self.path(hash);
         let failed = |error| Error::io(error, "cannot sync the blob", &path);
-        disk::sync(&std::fs::File::open(&path).map_err(failed)?).map_err(failed)?;
+        disk::sync(&disk::open_plain(&path).map_err(failed)?).map_err(failed)?;
         disk::sync_dir(&self.dir).map_err(failed)
     }
 

@@ -51,6 +51,19 @@ fn putting() {
     assert_eq!(std::fs::read_dir(store.dir()).unwrap().count(), 1);
 }
 
+// R51: a pipe of a blob's name is no blob. It is not waited for, and the blob takes its place.
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_no_blob() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = BlobStore::new(dir.path());
+    let path = store.path(&hash(HELLO));
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert_eq!((store.get(&hash(HELLO)).unwrap(), store.has(&hash(HELLO))), (Blob::Missing, false));
+    store.put(b"hello").unwrap();
+    assert_eq!(store.get(&hash(HELLO)).unwrap(), Blob::Found(b"hello".to_vec()));
+}
+
 // R51: a caller's blob is synced, and its name; also one that is there: it may have been put just now.
 #[test]
 fn putting_waits_for_the_disk() {

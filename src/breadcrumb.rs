@@ -4,7 +4,7 @@
 //! written or read is no error.
 
 use crate::paths::{AgentDirs, absolute, resolved};
-use crate::storage::note;
+use crate::storage::{disk, note};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn write(dirs: &AgentDirs, cwd: &Path, file: &Path) {
 /// The session file that this terminal had last, when that was in the project at `cwd`. It need not
 /// exist.
 pub(crate) fn read(dirs: &AgentDirs, cwd: &Path) -> Option<PathBuf> {
-    let text = std::fs::read(place(dirs)?).ok()?;
+    let text = disk::read_plain(&place(dirs)?).ok()?;
     let mut lines = text.split(|&byte| byte == b'\n');
     let (there, file) = (path(lines.next()?)?, path(lines.next()?)?);
     let same = absolute(&there) == absolute(cwd) || resolved(&there) == resolved(cwd);

@@ -338,3 +338,10 @@ fn a_reader_that_fails() {
     assert_eq!(error.code(), ErrorCode::Io);
     assert_eq!(error.to_string(), "<reader>: cannot read the session: the line is dead");
 }
+
+// A device may have no end: it is not read.
+#[test]
+#[cfg(unix)]
+fn a_device_is_no_session() {
+    assert_eq!(SessionView::open("/dev/null").unwrap_err().code(), ErrorCode::InvalidArgument);
+}

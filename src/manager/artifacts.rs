@@ -2,24 +2,27 @@
 
 use super::SessionManager;
 use crate::error::{Error, ErrorCode, Result};
-use crate::storage::{artifacts_dir, disk};
+use crate::storage::disk::{self, TryLock};
+use crate::storage::{artifacts_dir, lock};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The artifacts of one session: files `<id>.<toolType>.log` in the folder of the session's name
 /// without `.jsonl`. Ids count up from the largest that is there.
 #[derive(Clone, Debug)]
 pub struct ArtifactManager {
     dir: PathBuf,
+    lock_timeout: Duration,
 }
 
 impl ArtifactManager {
     /// The artifacts of a session file; `None` when its name does not end in `.jsonl`.
     #[must_use]
     pub fn new(session_file: impl AsRef<Path>) -> Option<Self> {
-        artifacts_dir(session_file.as_ref()).map(|dir| Self { dir })
+        artifacts_dir(session_file.as_ref()).map(|dir| Self { dir, lock_timeout: Duration::from_secs(10) })
     }
 
     /// The folder, which need not exist.
@@ -31,7 +34,8 @@ impl ArtifactManager {
     /// Takes the next id and makes its empty file, so that no other process takes it too.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a tool type that is no plain name; when the file cannot be made.
+    /// `INVALID_ARGUMENT` for a tool type that is no plain name; `LOCKED` when another process keeps the
+    /// folder locked for as long as a session's lock is waited for; when the file cannot be made.
     pub fn allocate(&self, tool_type: &str) -> Result<(String, PathBuf)> {
         if tool_type.is_empty() || tool_type.contains(['/', '\\', '\0']) {
             return Err(Error::new(ErrorCode::InvalidArgument, "a tool type is a plain name"));
@@ -40,7 +44,14 @@ impl ArtifactManager {
         disk::create_dir(&self.dir).map_err(|error| failed(error, &self.dir))?;
         // Only the same name is refused by the file system; two tools of two processes would get the
         // same id. A folder that cannot be locked is no reason to refuse.
-        let _held = File::open(&self.dir).and_then(|dir| dir.lock().map(|()| dir));
+        let dir = File::open(&self.dir);
+        if let Ok(dir) = &dir
+            && let Ok(TryLock::Busy) = lock::wait(dir, self.lock_timeout)
+        {
+            let waited = self.lock_timeout.as_millis();
+            let message = format!("another process holds the lock of the artifacts; waited {waited} ms");
+            return Err(Error::new(ErrorCode::Locked, message).at(&self.dir));
+        }
         let mut id = self.ids().filter_map(|(id, _)| id.checked_add(1)).max().unwrap_or(0);
         loop {
             let path = self.dir.join(format!("{id}.{tool_type}.log"));
@@ -96,7 +107,8 @@ impl SessionManager {
     }
 
     fn artifact_files(&self) -> Option<ArtifactManager> {
-        ArtifactManager::new(self.session_file()?)
+        let files = ArtifactManager::new(self.session_file()?)?;
+        Some(ArtifactManager { lock_timeout: self.options.lock_timeout, ..files })
     }
 
     /// Takes the next artifact's id and file; `None` when the session has no file.

@@ -5,6 +5,7 @@ use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::paths;
 use crate::storage::{artifacts_dir, disk};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -285,8 +286,16 @@ fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_dir(&entry.path(), &target)?;
         } else {
-            std::fs::copy(entry.path(), target)?;
+            // A pipe would be waited for, a device may have no end.
+            disk::open_plain(&entry.path())?;
+            std::fs::copy(entry.path(), &target)?;
+            // The old one is removed next.
+            disk::sync(&File::open(&target)?)?;
         }
     }
-    Ok(())
+    disk::sync_dir(to)
 }
+
+#[cfg(test)]
+#[path = "life_tests.rs"]
+mod tests;

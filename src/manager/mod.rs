@@ -296,6 +296,9 @@ impl SessionManager {
     /// meanwhile is then an error of code [`FileChanged`](ErrorCode::FileChanged) or `NOT_FOUND`.
     pub fn release(&mut self) {
         self.view.source().release();
+        if let Backend::File(file) = &mut self.backend {
+            file.released();
+        }
     }
 
     /// Writes the session even though it has not started. After a failure, the way to try again:

@@ -271,6 +271,14 @@ impl SessionFile {
         self.inner.file = None;
         self.lock.close();
     }
+
+    /// Nothing holds the file open any more: another one may get its inode, so what is at the path is
+    /// read anew before the next write.
+    pub(crate) fn released(&mut self) {
+        if self.inner.file.is_none() {
+            self.inner.known = None;
+        }
+    }
 }
 
 impl Inner {
@@ -280,7 +288,7 @@ impl Inner {
 
     /// Reads the session at the path and remembers what was read.
     fn read(&mut self) -> Result<SessionView> {
-        let source = Source::open(&self.path)?;
+        let source = Source::open_plain(&self.path)?;
         let identity = source.identity()?;
         let view = ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path))?;
         self.ends_line = view.ends_line()?;
@@ -379,7 +387,7 @@ impl Inner {
     /// An empty file is not worth it.
     fn put_aside(&mut self, now_ms: i64) -> Result<()> {
         let failed = |error| Error::io(error, "cannot set aside the file that is no session", &self.path);
-        let mut from = File::open(&self.path).map_err(failed)?;
+        let mut from = disk::open_plain(&self.path).map_err(failed)?;
         let identity = disk::identity_of(&from).map_err(failed)?;
         if identity.len == 0 || self.set_aside.as_ref().is_some_and(|(known, _)| *known == identity) {
             return Ok(());

@@ -4,7 +4,7 @@
 //! of operations can be cut at each of them.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 
 /// What tells one file from another, and whether it grew.
@@ -27,10 +27,44 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
 }
 
-/// Opens a lock file, making it when it is missing.
+/// Opens a lock file, making it when it is missing. A link in its place is an error: the file would
+/// be made where the link leads.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     step(Op::Open)?;
-    private(OpenOptions::new().read(true).write(true).create(true).truncate(false)).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    private(&mut options).open(path)
+}
+
+/// Opens a plain file for reading. Anything else is an error, and is not opened: a pipe would be
+/// waited for, a device may have no end.
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+    plain(&std::fs::metadata(path)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // It may have become a pipe since.
+    #[cfg(target_os = "linux")]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    plain(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn plain(metadata: &std::fs::Metadata) -> io::Result<()> {
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(()),
+        (_, true) => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no plain file")),
+    }
+}
+
+/// Reads all of a plain file.
+pub(crate) fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {

@@ -92,7 +92,7 @@ impl SessionLock {
 }
 
 /// Tries until the timeout, at first often.
-fn wait(file: &File, timeout: Duration) -> io::Result<TryLock> {
+pub(crate) fn wait(file: &File, timeout: Duration) -> io::Result<TryLock> {
     let mut start = None;
     let mut pause = Duration::from_micros(20);
     loop {

@@ -31,7 +31,7 @@ impl ReadFile {
             return Ok(Arc::clone(file));
         }
         let failed = |error| Error::io(error, "cannot open the session", path);
-        let file = File::open(path).map_err(failed)?;
+        let file = disk::open_plain(path).map_err(failed)?;
         if disk::identity_of(&file).map_err(failed)?.inode != self.inode {
             return Err(Error::new(ErrorCode::FileChanged, "the file was replaced after it was closed").at(path));
         }
@@ -40,14 +40,16 @@ impl ReadFile {
 }
 
 impl Source {
-    /// Opens the file at `path` for reading only. A pipe or another file without positions is
-    /// read to its end.
+    /// Opens the file at `path` for reading only. A pipe is read to its end.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io(error, "cannot open the session", path);
         // Asked before opening: a folder opens on Unix and a pipe blocks.
         let metadata = std::fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
-            return Err(Error::new(ErrorCode::IsADirectory, "this is a folder, not a session file").at(path));
+            return Err(is_a_folder(path));
+        }
+        if is_device(&metadata) {
+            return Err(Error::new(ErrorCode::InvalidArgument, "this is a device, not a session file").at(path));
         }
         let mut file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -57,6 +59,15 @@ impl Source {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| Error::io(error, "cannot read the session", path))?;
         Ok(Self::Bytes(bytes))
+    }
+
+    /// Opens the plain file at `path`: one that is written to as well, which no pipe or device is.
+    pub(crate) fn open_plain(path: &Path) -> Result<Self> {
+        match disk::open_plain(path) {
+            Ok(file) => Self::of_file(file, path),
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => Err(is_a_folder(path)),
+            Err(error) => Err(Error::io(error, "cannot open the session", path)),
+        }
     }
 
     /// The plain file that was opened at `path`.
@@ -142,6 +153,25 @@ impl Source {
         self.read_exact_at(&mut buf, offset)?;
         Ok(Cow::Owned(buf))
     }
+}
+
+/// A device may have no end.
+fn is_device(metadata: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_block_device()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+fn is_a_folder(path: &Path) -> Error {
+    Error::new(ErrorCode::IsADirectory, "this is a folder, not a session file").at(path)
 }
 
 #[cfg(unix)]

@@ -134,3 +134,17 @@ fn forks_have_their_own() {
     m.set_session_file(&old).unwrap();
     assert!(m.artifact_path("0").is_some());
 }
+
+// R53a: a lock of another process is waited for as long as the options say, the artifacts' too.
+#[test]
+fn a_folder_that_is_locked() {
+    let dir = Dir::new();
+    let mut m = dir.options().lock_timeout(std::time::Duration::from_millis(20)).create(dir.path()).unwrap();
+    assert_eq!(m.save_artifact(b"x", "bash").unwrap(), "0");
+    let other = std::fs::File::open(m.artifacts_dir().unwrap()).unwrap();
+    other.lock().unwrap();
+    assert_eq!(m.save_artifact(b"y", "bash").unwrap_err().code(), ErrorCode::Locked);
+    assert_eq!(m.artifact_path("1"), None);
+    other.unlock().unwrap();
+    assert_eq!(m.save_artifact(b"y", "bash").unwrap(), "1");
+}

@@ -386,3 +386,70 @@ fn r31_mode_and_link() {
     };
     assert_eq!((locks(dir.path()), locks(path.parent().unwrap())), (1, 0));
 }
+
+fn make_pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+// R16: what is no plain file is no session to write to. It is not waited for, set aside or replaced.
+#[test]
+fn r16_a_pipe_at_the_path_of_a_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = dir.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    let pipe = sessions.join("pipe.jsonl");
+    make_pipe(&pipe);
+    assert_eq!(options(dir.path()).open(&pipe).unwrap_err().code(), ErrorCode::InvalidArgument);
+    let there: Vec<PathBuf> = fs::read_dir(&sessions).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(there, [pipe]);
+    // One that takes the place of an open session: nothing is lost when that is back.
+    let (mut manager, path) = started(dir.path());
+    let away = dir.path().join("away");
+    fs::rename(&path, &away).unwrap();
+    make_pipe(&path);
+    assert_eq!(manager.append_message(USER).unwrap_err().code(), ErrorCode::InvalidArgument);
+    assert_eq!(manager.ensure_on_disk().unwrap_err().code(), ErrorCode::InvalidArgument);
+    fs::remove_file(&path).unwrap();
+    fs::rename(&away, &path).unwrap();
+    manager.ensure_on_disk().unwrap();
+    assert_eq!(ids(&SessionView::open(&path).unwrap()), ids(&manager));
+    assert_eq!(ids(&manager).len(), 3);
+}
+
+// R53a: the lock is a file beside the session. A link in its place does not make one elsewhere.
+#[test]
+#[cfg(target_os = "linux")]
+fn r53a_a_link_in_the_place_of_the_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut manager, path) = started(dir.path());
+    manager.close().unwrap();
+    let lock = path.with_file_name(format!(".{}.lock", path.file_name().unwrap().to_str().unwrap()));
+    fs::remove_file(&lock).unwrap();
+    let elsewhere = dir.path().join("elsewhere");
+    std::os::unix::fs::symlink(&elsewhere, &lock).unwrap();
+    let before = fs::read(&path).unwrap();
+    assert_eq!(manager.append_message(USER).unwrap_err().code(), ErrorCode::Io);
+    assert!(!elsewhere.exists());
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::remove_file(&lock).unwrap();
+    manager.ensure_on_disk().unwrap();
+    assert_eq!(ids(&SessionView::open(&path).unwrap()).len(), 3);
+}
+
+// R53d: of a file that nobody here holds open the inode says nothing: another file may have it. A file
+// written anew in place stands for that, with an inode that is the same for certain.
+#[test]
+fn r53d_another_file_of_the_same_inode() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut manager, path) = started(dir.path());
+    manager.close().unwrap();
+    manager.release();
+    let longer = fs::read_to_string(&path).unwrap().replace("Hello", "Hello, and a good day to you");
+    fs::write(&path, &longer).unwrap();
+    manager.append_message(USER).unwrap();
+    assert_eq!(manager.context(Leaf::Last).unwrap().to_json().matches("a good day").count(), 1);
+    manager.rewrite_entries(&[]).unwrap();
+    assert!(fs::read_to_string(&path).unwrap().starts_with(&longer));
+    assert_eq!(ids(&SessionView::open(&path).unwrap()), ids(&manager));
+    assert_eq!(ids(&manager).len(), 3);
+}
