@@ -117,12 +117,18 @@ impl Generator for SystemGenerator {
     }
 
     fn session_id(&self) -> String {
-        /// Starts at a random place and wraps, so that two processes seldom meet.
-        static SEQUENCE: Mutex<Option<u32>> = Mutex::new(None);
+        /// The last one, and the process that gave it: starts at a random place and wraps, so that two
+        /// processes seldom meet.
+        static SEQUENCE: Mutex<Option<(u32, u32)>> = Mutex::new(None);
+        let process = std::process::id();
         let mut sequence = SEQUENCE.lock();
-        let next = sequence.map_or_else(|| fastrand::u32(..), |last| last.wrapping_add(1)) & SEQUENCE_MASK;
-        *sequence = Some(next);
-        session_id(self.now_ms(), next)
+        let next = match *sequence {
+            Some((owner, last)) if owner == process => last.wrapping_add(1),
+            // After fork() parent and child have the same random numbers.
+            _ => fastrand::u32(..) ^ process.wrapping_mul(0x9e37_79b1),
+        };
+        *sequence = Some((process, next));
+        session_id(self.now_ms(), next & SEQUENCE_MASK)
     }
 }
 

@@ -1,5 +1,12 @@
 /* Sessions from their first entry to their last: create, append, branch, open again, copy, move. */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+
 #include "check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define USER "{\"role\":\"user\",\"content\":\"Hello\"}"
 #define ASSISTANT                                                                                    \
@@ -516,6 +523,41 @@ static void generators(void) {
     leaflog_session_free(second);
 }
 
+/* The id of a new session; the last 22 bits are a number that goes up. */
+static unsigned long long new_session_id(void) {
+    leaflog_session *session = NULL;
+    OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
+    leaflog_string id;
+    OK(leaflog_session_id(session, &id, &error));
+    unsigned long long number = strtoull(id.data, NULL, 16);
+    leaflog_string_free(&id);
+    leaflog_session_free(session);
+    return number;
+}
+
+/* R4: after fork() parent and child give other ids, be it in the same millisecond. */
+static void forks(void) {
+    const unsigned long long sequence = (1ull << 22) - 1;
+    unsigned long long before = new_session_id(), theirs = 0;
+    CHECK(((new_session_id() - before) & sequence) == 1);
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        theirs = new_session_id();
+        _exit(write(ends[1], &theirs, sizeof theirs) == sizeof theirs ? 0 : 1);
+    }
+    unsigned long long ours = new_session_id();
+    CHECK(((ours - before) & sequence) == 2);
+    CHECK(read(ends[0], &theirs, sizeof theirs) == sizeof theirs);
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK((theirs & sequence) != (ours & sequence));
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void) {
     char *agent = in_dir("agent");
     char *cwd = in_dir("project");
@@ -529,6 +571,7 @@ int main(void) {
     folders(&options, agent);
     sanitizes();
     generators();
+    forks();
     free(agent);
     free(cwd);
     return all_freed();
