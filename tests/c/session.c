@@ -559,6 +559,8 @@ static void forks(void) {
 }
 
 int main(void) {
+    /* First: the child is left with what is there by then. */
+    forks();
     char *agent = in_dir("agent");
     char *cwd = in_dir("project");
     leaflog_options options = options_in(agent);
@@ -571,7 +573,6 @@ int main(void) {
     folders(&options, agent);
     sanitizes();
     generators();
-    forks();
     free(agent);
     free(cwd);
     return all_freed();
