@@ -22,7 +22,7 @@ impl ArtifactManager {
     /// The artifacts of a session file; `None` when its name does not end in `.jsonl`.
     #[must_use]
     pub fn new(session_file: impl AsRef<Path>) -> Option<Self> {
-        artifacts_dir(session_file.as_ref()).map(|dir| Self { dir, lock_timeout: Duration::from_secs(10) })
+        artifacts_dir(session_file.as_ref()).map(|dir| Self { dir, lock_timeout: lock::TIMEOUT })
     }
 
     /// The folder, which need not exist.
@@ -48,9 +48,7 @@ impl ArtifactManager {
         if let Ok(dir) = &dir
             && let Ok(TryLock::Busy) = lock::wait(dir, self.lock_timeout)
         {
-            let waited = self.lock_timeout.as_millis();
-            let message = format!("another process holds the lock of the artifacts; waited {waited} ms");
-            return Err(Error::new(ErrorCode::Locked, message).at(&self.dir));
+            return Err(lock::busy("lock of the artifacts", self.lock_timeout, &self.dir));
         }
         let mut id = self.ids().filter_map(|(id, _)| id.checked_add(1)).max().unwrap_or(0);
         loop {

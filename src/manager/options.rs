@@ -8,7 +8,7 @@ use crate::entry::{Generator, SystemGenerator};
 use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
-use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, relocate};
+use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, lock, relocate};
 use crate::view::{SessionView, ViewOptions};
 use std::any::Any;
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ impl Default for ManagerOptions {
             session_dir: None,
             storage: None,
             asked_for_files: false,
-            lock_timeout: Duration::from_secs(10),
+            lock_timeout: lock::TIMEOUT,
             durability: Durability::default(),
             migration_rewrite: MigrationRewrite::default(),
             logger: None,
@@ -199,11 +199,15 @@ impl ManagerOptions {
     /// # Errors
     /// When the folder cannot be made.
     pub fn create(self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
-        let cwd = paths::absolute(cwd.as_ref());
-        let dir = self.dir_for(&cwd);
-        let manager = SessionManager::make(self, cwd, dir, true)?;
+        let manager = self.begin(cwd.as_ref())?;
         manager.leave_breadcrumb();
         Ok(manager)
+    }
+
+    fn begin(self, cwd: &Path) -> Result<SessionManager> {
+        let cwd = paths::absolute(cwd);
+        let dir = self.dir_for(&cwd);
+        SessionManager::make(self, cwd, dir, true)
     }
 
     /// Goes on with the session that was worked on last in the project at `cwd`: the one that this
@@ -274,9 +278,7 @@ impl ManagerOptions {
     pub fn fork_from(self, source: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<SessionManager> {
         // Read first: making the project's folder may move what lies in an older one.
         let source = self.read_session(&paths::absolute(source.as_ref()))?;
-        let cwd = paths::absolute(cwd.as_ref());
-        let dir = self.dir_for(&cwd);
-        let mut manager = SessionManager::make(self, cwd, dir, true)?;
+        let mut manager = self.begin(cwd.as_ref())?;
         manager.copy_from(source)?;
         Ok(manager)
     }

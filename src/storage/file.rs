@@ -3,12 +3,11 @@
 use super::disk;
 use super::lock::{self, SessionLock};
 use super::session_storage::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode, fits};
-use super::temp;
+use super::{source, temp};
 use crate::error::{Error, ErrorCode, Result};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Keeps sessions as files. A [`SessionManager`](crate::SessionManager) does not go through these
 /// methods for files: it appends with one `write` under a lock. They are for programs that look
@@ -30,9 +29,9 @@ impl FileSessionStorage {
         };
         let metadata = std::fs::symlink_metadata(path).map_err(|e| Error::io(e, "cannot delete the session", path))?;
         if metadata.is_dir() {
-            return Err(Error::new(ErrorCode::IsADirectory, "this is a folder, not a session file").at(path));
+            return Err(source::is_a_folder(path));
         }
-        let mut lock = SessionLock::new(path, Duration::from_secs(10));
+        let mut lock = SessionLock::new(path, lock::TIMEOUT);
         let held = lock.acquire(true)?;
         disk::unlink(path).map_err(|error| Error::io(error, "cannot delete the session", path))?;
         temp::remove_leftover(path);

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How long a lock is waited for when nothing else is said.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The lock of one session. The kernel keeps it, so it cannot outlive its process; between calls
 /// nobody holds it.
 ///
@@ -64,9 +67,7 @@ impl SessionLock {
                 Ok(TryLock::NoLocks) => false,
                 Ok(TryLock::Busy) => {
                     self.file = Some(file);
-                    let waited = self.timeout.as_millis();
-                    let message = format!("another process holds the session's lock; waited {waited} ms");
-                    return Err(Error::new(ErrorCode::Locked, message).at(&self.path));
+                    return Err(busy("session's lock", self.timeout, &self.path));
                 }
                 Err(error) => return Err(failed(error, &self.path)),
             };
@@ -89,6 +90,12 @@ impl SessionLock {
             (result, _) => result,
         }
     }
+}
+
+/// Another process held the lock for all of the timeout.
+pub(crate) fn busy(what: &str, timeout: Duration, path: &Path) -> Error {
+    let message = format!("another process holds the {what}; waited {} ms", timeout.as_millis());
+    Error::new(ErrorCode::Locked, message).at(path)
 }
 
 /// Tries until the timeout, at first often.

@@ -170,7 +170,7 @@ fn is_device(metadata: &std::fs::Metadata) -> bool {
     }
 }
 
-fn is_a_folder(path: &Path) -> Error {
+pub(super) fn is_a_folder(path: &Path) -> Error {
     Error::new(ErrorCode::IsADirectory, "this is a folder, not a session file").at(path)
 }
 
