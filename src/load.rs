@@ -6,7 +6,7 @@
 use crate::entry::{BLOB_PREFIX, EntryKind, Facts, Field, MessageFacts, Role, TitleSlot, Usage, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Nothing, Search, Strings};
-use crate::json::{Cursor, Json, Line, OnValue, Scanner};
+use crate::json::{Cursor, Json, Line, OnValue, Scanner, is_blank};
 use crate::storage::Source;
 use crate::tree::{Id, Names, Parent, Slot, hex_id};
 use std::borrow::Cow;
@@ -67,6 +67,15 @@ pub(crate) struct LabelEvent {
     /// In WTF-8, as ids are compared.
     pub(crate) target: Vec<u8>,
     pub(crate) label: Option<Vec<u8>>,
+}
+
+impl LabelEvent {
+    /// What an entry says with these fields: nothing without a target; without a label, or with an empty
+    /// one, that the label is cleared (R9).
+    pub(crate) fn of(entry: u32, target: Option<Cow<'_, [u8]>>, label: Option<Cow<'_, [u8]>>) -> Option<Self> {
+        let label = label.filter(|label| !label.is_empty()).map(Cow::into_owned);
+        Some(Self { entry, target: target?.into_owned(), label })
+    }
 }
 
 /// The physical line of each entry: kept only where it is not the line after the one before.
@@ -315,7 +324,7 @@ pub(crate) fn pieces(
             buf.copy_within(done..have, 0);
             have -= done;
             offset += done as u64;
-        } else if is_blank(&buf[..have]) {
+        } else if has_no_value(&buf[..have]) {
             // The crash of a file system leaves gigabytes of them (R48). Some stay, so that what comes
             // is not taken for the start of its line: that may have a byte order mark, and its length
             // tells a title slot.
@@ -336,9 +345,9 @@ pub(crate) fn pieces(
 }
 
 /// The start of a line holds no value yet.
-fn is_blank(line: &[u8]) -> bool {
+fn has_no_value(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-    line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 0))
+    line.iter().all(|&byte| is_blank(byte))
 }
 
 impl Scan {
@@ -557,11 +566,9 @@ impl LineReader<'_> {
                 }
             }
         } else if kind == EntryKind::Label
-            && let Some(target) = facts.target.text(self.bytes)
+            && let Some(event) = LabelEvent::of(index, facts.target.text(self.bytes), facts.label.text(self.bytes))
         {
-            let label = facts.label.text(self.bytes).filter(|label| !label.is_empty());
-            let (target, label) = (target.into_owned(), label.map(Cow::into_owned));
-            self.scan.labels.push(LabelEvent { entry: index, target, label });
+            self.scan.labels.push(event);
         }
         let line = self.scan.line_count;
         self.scan.lines.push(index, line);

@@ -46,6 +46,12 @@ impl Scanner {
     }
 }
 
+/// What may stand between the values of a line: NUL bytes too (R48).
+#[inline]
+pub(crate) const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0)
+}
+
 /// `text` without the blanks around it, when it is one JSON value and nothing else; without
 /// newlines, so that it can stand in a line.
 pub(crate) fn one_value(text: &[u8]) -> Option<Cow<'_, [u8]>> {
@@ -108,7 +114,7 @@ impl Line<'_> {
             at += 3;
         }
         loop {
-            while let Some(b' ' | b'\t' | b'\r' | 0) = self.bytes.get(at) {
+            while self.bytes.get(at).is_some_and(|&byte| is_blank(byte)) {
                 at += 1;
             }
             let start = at;
@@ -119,7 +125,7 @@ impl Line<'_> {
                 cursor.value(at).filter(|&end| {
                     // A bare number or word runs to a delimiter, or it is no value: `2026-11-30`.
                     matches!(first, b'"' | b'[')
-                        || matches!(self.bytes.get(end), None | Some(b' ' | b'\t' | b'\r' | 0 | b'{' | b'[' | b'"'))
+                        || self.bytes.get(end).is_none_or(|&next| is_blank(next) || matches!(next, b'{' | b'[' | b'"'))
                 })
             };
             let Some(end) = end else { return start };

@@ -18,7 +18,7 @@ pub(super) struct Recent {
 }
 
 /// Where a text is.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Kept {
     Last(usize),
     Together(Range<usize>),
@@ -78,10 +78,10 @@ impl Recent {
         together.chain(self.last[..self.fresh].iter().enumerate().map(|(at, &(index, _))| (index, Kept::Last(at))))
     }
 
-    pub(super) fn text(&self, kept: Kept) -> Vec<u8> {
+    pub(super) fn text(&self, kept: &Kept) -> Vec<u8> {
         match kept {
-            Kept::Last(at) => self.last[at].1.clone(),
-            Kept::Together(range) => self.bytes.range(range).copied().collect(),
+            Kept::Last(at) => self.last[*at].1.clone(),
+            Kept::Together(range) => self.bytes.range(range.clone()).copied().collect(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Recent {
     pub(super) fn take_unsynced(&mut self) -> Vec<(u32, Vec<u8>)> {
         self.put_together();
         let first = self.first_unsynced();
-        let taken: Vec<_> = self.iter().skip(first).map(|(index, kept)| (index, self.text(kept))).collect();
+        let taken: Vec<_> = self.iter().skip(first).map(|(index, kept)| (index, self.text(&kept))).collect();
         self.texts.truncate(first);
         self.bytes.truncate(self.bytes.len() - taken.iter().map(|(_, text)| text.len()).sum::<usize>());
         self.unsynced = 0;

@@ -12,7 +12,7 @@ fn text(nth: u32) -> Vec<u8> {
 
 /// The last text of an entry.
 fn last(recent: &Recent, index: u32) -> Option<Vec<u8>> {
-    recent.iter().filter(|(known, _)| *known == index).last().map(|(_, kept)| recent.text(kept))
+    recent.iter().filter(|(known, _)| *known == index).last().map(|(_, kept)| recent.text(&kept))
 }
 
 #[test]

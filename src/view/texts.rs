@@ -68,10 +68,8 @@ impl SessionView {
                 continue;
             }
             let text = texts.stored(entry)?;
-            let string = |key| Json::new(&text).get_wtf8(key).map(Cow::into_owned);
-            if let Some(target) = string("targetId") {
-                events.push(LabelEvent { entry, target, label: string("label").filter(|label| !label.is_empty()) });
-            }
+            let string = |key| Json::new(&text).get_wtf8(key);
+            events.extend(LabelEvent::of(entry, string("targetId"), string("label")));
         }
         Ok(events)
     }

@@ -184,7 +184,7 @@ impl SessionView {
     /// The text of an entry of this process, also when the file it was written to was cut.
     fn kept_text(&self, index: u32, recent: &HashMap<u32, Kept>) -> Result<Vec<u8>> {
         match (self.in_memory(index), recent.get(&index)) {
-            (None, Some(kept)) => Ok(self.memory.recent.text(kept.clone())),
+            (None, Some(kept)) => Ok(self.memory.recent.text(kept)),
             _ => self.stored_text(index).map(Cow::into_owned),
         }
     }
@@ -197,13 +197,17 @@ impl SessionView {
         for (at, (index, kept)) in recent.iter().enumerate() {
             let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             let Some(there) = there else { continue };
-            let text = if self.in_memory(there).is_some() { Vec::new() } else { recent.text(kept) };
-            let prepared = prepare(&text);
-            let line = prepared.as_ref().map_or(&text, |prepared| &prepared.line);
-            if self.in_memory(there).is_some() || *self.stored_text(there)? == *line {
-                drop(self.memory.recent.push(there, text));
-                unsynced += usize::from(at >= first_unsynced);
+            let mut text = Vec::new();
+            if self.in_memory(there).is_none() {
+                text = recent.text(&kept);
+                let prepared = prepare(&text);
+                let line = prepared.as_ref().map_or(&text, |prepared| &prepared.line);
+                if *self.stored_text(there)? != *line {
+                    continue;
+                }
             }
+            drop(self.memory.recent.push(there, text));
+            unsynced += usize::from(at >= first_unsynced);
         }
         self.memory.recent.set_unsynced(unsynced);
         Ok(())
