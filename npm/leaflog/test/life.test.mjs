@@ -4,15 +4,7 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, test } from "node:test";
 import { BlobStore, configure, LeaflogError, SequenceGenerator, SessionManager } from "leaflog";
-import { assistant, lines, SESSION_ID, session as sessionOf, TIME, tempDir, user, write } from "./support.mjs";
-
-function started(options) {
-	const dir = tempDir();
-	const session = SessionManager.create(dir, dir, undefined, options);
-	session.appendMessage(user("1"));
-	session.appendMessage(assistant("2"));
-	return session;
-}
+import { assistant, lines, SESSION_ID, session as sessionOf, started, TIME, tempDir, user, write } from "./support.mjs";
 
 describe("the life of a session", () => {
 	test("statics are called without a receiver", async () => {

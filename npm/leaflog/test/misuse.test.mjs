@@ -8,7 +8,7 @@ import * as path from "node:path";
 import { describe, test } from "node:test";
 import * as leaflog from "leaflog";
 import { configure, LeaflogError, MemorySessionStorage, SessionManager } from "leaflog";
-import { assistant, lines, session as sessionOf, tempDir, user, write } from "./support.mjs";
+import { assistant, lines, session as sessionOf, started, tempDir, user, write } from "./support.mjs";
 
 const require = createRequire(import.meta.url);
 const named = { ...leaflog };
@@ -65,14 +65,6 @@ async function each(name, call) {
 			} else assert.ok(error === thrown || error instanceof TypeError, what);
 		}
 	}
-}
-
-function started(options) {
-	const dir = tempDir();
-	const session = SessionManager.create(dir, dir, undefined, options);
-	session.appendMessage(user("1"));
-	session.appendMessage(assistant("2"));
-	return session;
 }
 
 /** The file has what the session has, and both can be gone on with. */

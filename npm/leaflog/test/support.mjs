@@ -2,6 +2,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { after } from "node:test";
+import { SessionManager } from "leaflog";
 
 const made = [];
 after(() => {
@@ -50,6 +51,15 @@ export function assistant(text, usage) {
 		stopReason: "stop",
 		timestamp: 1,
 	};
+}
+
+/** A session of a project and a folder of its own that has started: two messages are in its file. */
+export function started(options) {
+	const dir = tempDir();
+	const session = SessionManager.create(dir, dir, undefined, options);
+	session.appendMessage(user("1"));
+	session.appendMessage(assistant("2"));
+	return session;
 }
 
 export const ID = /^[0-9a-f]{8}$/;
