@@ -65,6 +65,7 @@ mod manager;
 mod migrate;
 mod paths;
 mod persist;
+mod random;
 mod report;
 mod storage;
 mod text;

@@ -1,5 +1,6 @@
 //! New ids and the time (R4).
 
+use crate::random;
 use parking_lot::Mutex;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -113,23 +114,26 @@ impl Generator for SystemGenerator {
     }
 
     fn entry_id(&self) -> u32 {
-        fastrand::u32(..)
+        upper_half(random::quick())
     }
 
     fn session_id(&self) -> String {
         /// The last one, and the process that gave it: starts at a random place and wraps, so that two
-        /// processes seldom meet.
+        /// processes seldom meet, parent and child after `fork()` no more than others.
         static SEQUENCE: Mutex<Option<(u32, u32)>> = Mutex::new(None);
-        let process = std::process::id();
+        let process = random::process();
         let mut sequence = SEQUENCE.lock();
         let next = match *sequence {
             Some((owner, last)) if owner == process => last.wrapping_add(1),
-            // After fork() parent and child have the same random numbers.
-            _ => fastrand::u32(..) ^ process.wrapping_mul(0x9e37_79b1),
+            _ => upper_half(random::quick()),
         };
         *sequence = Some((process, next));
         session_id(self.now_ms(), next & SEQUENCE_MASK)
     }
+}
+
+const fn upper_half(number: u64) -> u32 {
+    (number >> 32) as u32
 }
 
 /// Sixteen hex digits that sort by time.

@@ -2,6 +2,7 @@
 
 use super::disk;
 use crate::hex::hex;
+use crate::random;
 use sha2::{Digest as _, Sha256};
 use std::ffi::OsString;
 use std::fs::File;
@@ -102,7 +103,7 @@ pub(crate) fn path_for(target: &Path) -> PathBuf {
 
 /// The same of a file that others may write at the same time.
 pub(crate) fn random_path(target: &Path) -> PathBuf {
-    beside(target, &format!(".{:016x}.tmp", fastrand::u64(..)))
+    beside(target, &format!(".{:016x}.tmp", random::number()))
 }
 
 /// Whether a process that died while it wrote `target` anew left something.

@@ -558,9 +558,39 @@ static void forks(void) {
     close(ends[1]);
 }
 
+/* What a child of fork() that draws its first random number gives its entry. */
+static leaflog_id id_of_child(void) {
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    leaflog_id id;
+    memset(&id, 0, sizeof id);
+    if (child == 0) {
+        leaflog_session *session = NULL;
+        OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
+        OK(leaflog_session_append_message(session, S(USER), &id, &error));
+        _exit(write(ends[1], &id, sizeof id) == sizeof id ? 0 : 1);
+    }
+    CHECK(read(ends[0], &id, sizeof id) == sizeof id);
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    close(ends[0]);
+    close(ends[1]);
+    return id;
+}
+
+/* A3: children of one parent give their entries other ids. */
+static void a03_forks_of_entries(void) {
+    leaflog_id first = id_of_child(), second = id_of_child();
+    CHECK(strlen(first.text) == 8 && strlen(second.text) == 8);
+    CHECK(strcmp(first.text, second.text) != 0);
+}
+
 int main(void) {
     /* First: the child is left with what is there by then. */
     forks();
+    a03_forks_of_entries();
     char *agent = in_dir("agent");
     char *cwd = in_dir("project");
     leaflog_options options = options_in(agent);
