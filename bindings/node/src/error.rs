@@ -5,13 +5,21 @@ use napi_derive::napi;
 use serde_json::json;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 
 /// An error as the facade takes it apart: a mark, then JSON.
 pub(crate) fn convert(error: Error) -> napi::Error {
+    // Where it happened is said as in Rust, but not twice.
+    let path = error.path().map(Path::to_string_lossy);
+    let message = match (error.message(), &path) {
+        (message, Some(path)) if message.contains(&**path) => message,
+        _ => error.to_string(),
+    };
     let fields = json!({
         "code": error.code().as_str(),
-        "message": error.message(),
-        "path": error.path().map(|path| path.to_string_lossy()),
+        "message": message,
+        "words": error.message(),
+        "path": path,
         "line": error.line(),
         "errno": error.os_errno(),
     });

@@ -7,7 +7,7 @@
 //! - A handle belongs to the engine, which drops it when nobody has it any more; that is the last
 //!   resort, `close` comes before.
 //! - Text goes to the engine as JSON in strings of one byte a character: those are the cheapest to
-//!   make and to parse. What is not ASCII is escaped.
+//!   make and to parse. What is not Latin-1 is escaped.
 //! - A panic is caught in every function and becomes an exception.
 
 #![cfg_attr(test, allow(dead_code, reason = "nothing is registered with an engine in a test"))]

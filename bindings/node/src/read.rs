@@ -1,11 +1,11 @@
 //! Reading. Entries are named by their position; lists of positions go to the engine as JSON and
 //! come from it as typed arrays.
 
-use crate::error::convert;
+use crate::error::{convert, invalid};
 use crate::session::{Handle, Session};
 use crate::text;
 use leaflog::{ContextItem, ContextPlan, EntryReader, EntryRef, Leaf, SessionView};
-use napi::bindgen_prelude::Uint32Array;
+use napi::bindgen_prelude::{BufferSlice, Uint32Array};
 use napi::{Env, JsString};
 use napi_derive::napi;
 use std::borrow::Cow;
@@ -15,15 +15,17 @@ use std::sync::Arc;
 /// Where a group of texts ends.
 const GROUP: usize = 128 << 10;
 
-/// Generation and number of entries in one number: as long as the first stays the same, positions
-/// do.
+/// Puts generation and number of entries, two doubles, into an array of 16 bytes: as long as the first
+/// stays the same, positions do. To be given a new array of two takes the engine longer.
 #[napi(catch_unwind)]
-pub fn stamp(session: &Handle) -> f64 {
+pub fn stamp(session: &Handle, mut stamp: BufferSlice<'_>) -> napi::Result<()> {
+    let (numbers, _) = stamp.as_chunks_mut();
+    let [generation, count, ..] = numbers else { return Err(invalid("the array has no room for a stamp")) };
     let view = session.read();
-    #[allow(clippy::cast_precision_loss, reason = "a revision counts what one process reads")]
-    let revision = view.revision() as f64;
-    let count = u32::try_from(view.entries().len()).unwrap_or(u32::MAX);
-    revision * f64::from(u32::MAX) + f64::from(count)
+    #[allow(clippy::cast_precision_loss, reason = "a number of JavaScript is a double, exact to 2^53")]
+    let (now, entries) = (view.revision() as f64, view.entries().len() as f64);
+    (*generation, *count) = (now.to_ne_bytes(), entries.to_ne_bytes());
+    Ok(())
 }
 
 /// For each position id, parent and timestamp of a usual message, or `0` for an entry that has to

@@ -1,4 +1,4 @@
-import { LeaflogError } from "./errors";
+import { fromJson, toJson } from "./errors";
 import { type Handle, native } from "./native";
 import type { SessionEntry } from "./types";
 
@@ -90,7 +90,7 @@ function isDifferent(
 	let stored: unknown;
 	try {
 		if (!native.differs(handle, position, text)) return false;
-		[stored] = JSON.parse(native.texts(handle, Uint32Array.of(position), 0)) as unknown[];
+		[stored] = fromJson<unknown[]>(native.texts(handle, Uint32Array.of(position), 0));
 	} catch (error) {
 		if (counted === undefined) throw error;
 	}
@@ -123,14 +123,5 @@ export function become(object: unknown, other: unknown): boolean {
 
 /** The text of an entry that may have been changed in place. */
 export function textOf(entry: SessionEntry): string {
-	let cause: unknown;
-	try {
-		const text = JSON.stringify(entry) as string | undefined;
-		if (text !== undefined) return text;
-	} catch (error) {
-		cause = error;
-	}
-	const why = cause instanceof Error ? cause.message : "nothing is left of it";
-	const message = `Entry ${entry.id} was changed to what cannot be written as JSON: ${why}`;
-	throw new LeaflogError(message, { code: "INVALID_ARGUMENT", cause });
+	return toJson(entry, `Entry ${entry.id} was changed in place and`);
 }

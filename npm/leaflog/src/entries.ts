@@ -9,15 +9,22 @@ import {
 	setWritten,
 	textOf,
 } from "./changes";
-import { LeaflogError } from "./errors";
+import { fromJson, LeaflogError } from "./errors";
 import { type Handle, native } from "./native";
 import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
 
 /** The fields an entry was given with: it has the very objects among them. */
 type Given = Record<string, unknown>;
 
-/** Positions have 32 bits; the rest of a stamp is the generation. */
-const POSITIONS = 0xffffffff;
+/** Where native code puts a stamp, and the same as bytes. */
+const scratch = new Float64Array(2);
+const scratchBytes = Buffer.from(scratch.buffer);
+
+/** The generation of a session's entries, and how many there are: at one moment, whatever another thread does. */
+function stampOf(handle: Handle): [generation: number, count: number] {
+	native.stamp(handle, scratchBytes);
+	return [scratch[0] as number, scratch[1] as number];
+}
 
 /** How far ahead a group of messages is asked for; native code ends it by size. */
 const AHEAD = 256;
@@ -102,7 +109,7 @@ export class Entries {
 
 	/** The id of an entry whose append failed: it is the last one, and the leaf. */
 	failedId(): string | undefined {
-		const count = native.stamp(this.#handle) % POSITIONS;
+		const [, count] = stampOf(this.#handle);
 		if (count === 0 || native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
 		return this.#stored([count - 1])[0]?.id;
 	}
@@ -144,9 +151,7 @@ export class Entries {
 
 	/** Looks at what native code has now. */
 	#sync(): void {
-		const stamp = native.stamp(this.#handle);
-		const count = stamp % POSITIONS;
-		const generation = (stamp - count) / POSITIONS;
+		const [generation, count] = stampOf(this.#handle);
 		if (generation !== this.#generation && this.#generation >= 0) this.#move(generation, count);
 		else {
 			this.#generation = generation;
@@ -162,9 +167,8 @@ export class Entries {
 	#move(generation: number, count: number): void {
 		const now = this.#handle;
 		const replaced = native.takeReplaced(now);
-		const stamp = replaced === null ? 0 : native.stamp(replaced);
-		const replacedCount = stamp % POSITIONS;
-		const isKnown = replaced !== null && (stamp - replacedCount) / POSITIONS === this.#generation;
+		const [replacedGeneration, replacedCount] = replaced === null ? [-1, 0] : stampOf(replaced);
+		const isKnown = replaced !== null && replacedGeneration === this.#generation;
 		if (isKnown) {
 			this.#handle = replaced;
 			try {
@@ -347,7 +351,7 @@ export class Entries {
 	): void {
 		const asked = new Uint32Array(positions);
 		for (let start = 0; start < positions.length; ) {
-			const group = JSON.parse(ask(this.#handle, asked, start)) as Value[];
+			const group = fromJson<Value[]>(ask(this.#handle, asked, start));
 			for (const value of group) take(positions[start++] as number, value);
 		}
 	}
@@ -360,7 +364,7 @@ export class Entries {
 			for (let next = position + 1; positions.length < AHEAD && this.#untouched[next] === 1; next++) {
 				if (this.#messages[next] === undefined) positions.push(next);
 			}
-			const group = JSON.parse(native.messages(this.#handle, new Uint32Array(positions), 0)) as AgentMessage[];
+			const group = fromJson<AgentMessage[]>(native.messages(this.#handle, new Uint32Array(positions), 0));
 			group.forEach((message, at) => {
 				this.#messages[positions[at] as number] = message;
 			});
@@ -411,7 +415,7 @@ export class Entries {
 		}
 		const asked = new Uint32Array(missing);
 		for (let start = 0; start < missing.length; ) {
-			const group = JSON.parse(native.messages(this.#handle, asked, start)) as AgentMessage[];
+			const group = fromJson<AgentMessage[]>(native.messages(this.#handle, asked, start));
 			for (let at = 0; at < group.length; at++) messages[missing[start + at] as number] = group[at];
 			start += group.length;
 		}

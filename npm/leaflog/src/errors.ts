@@ -41,7 +41,10 @@ export class LeaflogError extends Error {
 
 interface Fields {
 	code: LeaflogErrorCode;
+	/** What happened, with the place. */
 	message: string;
+	/** The same without the place. */
+	words: string;
 	path: string | null;
 	line: number | null;
 	errno: number | null;
@@ -49,21 +52,50 @@ interface Fields {
 
 const MARK = "leaflog:";
 
+/** The messages of native errors without the place. */
+const withoutPlace = new WeakMap<LeaflogError, string>();
+
 /** The longest message that is taken over from elsewhere, in units. */
 const LONGEST = 300;
 
+/**
+ * What was thrown is an error, of whichever realm: in Jest, and in other runners that give each test file
+ * globals of its own, the errors of native code are not instances of the `Error` that this file sees.
+ */
+export function isError(thrown: unknown): thrown is Error {
+	try {
+		return typeof (thrown as Partial<Error> | null | undefined)?.message === "string";
+	} catch {
+		// A proxy or an accessor.
+		return false;
+	}
+}
+
+/** What was thrown, in words. */
+export function why(thrown: unknown): string {
+	try {
+		return isError(thrown) ? thrown.message : String(thrown);
+	} catch {
+		return "something that cannot be shown was thrown";
+	}
+}
+
 /** The error that the exception of a native function stands for. */
-export function convert(error: unknown, name: string): unknown {
-	if (!(error instanceof Error) || error instanceof LeaflogError) return error;
+export function convert(thrown: unknown, name: string): LeaflogError {
+	if (thrown instanceof LeaflogError) return thrown;
+	// An accessor among the arguments may throw anything.
+	const error = isError(thrown) ? thrown : new Error(why(thrown), { cause: thrown });
 	return fromReason(error.message) ?? wrongType(error) ?? other(error, name);
 }
 
 /** The error in a native reason. */
 export function fromReason(reason: string): LeaflogError | undefined {
 	if (!reason.startsWith(MARK)) return undefined;
-	const { code, message, path, line, errno } = JSON.parse(reason.slice(MARK.length)) as Fields;
-	const cause = errno === null ? undefined : systemError(message, errno, path ?? undefined);
-	return new LeaflogError(message, { code, path: path ?? undefined, line: line ?? undefined, cause });
+	const { code, message, words, path, line, errno } = JSON.parse(reason.slice(MARK.length)) as Fields;
+	const cause = errno === null ? undefined : systemError(words, errno, path ?? undefined);
+	const error = new LeaflogError(message, { code, path: path ?? undefined, line: line ?? undefined, cause });
+	withoutPlace.set(error, words);
+	return error;
 }
 
 /** What neither this package nor Node-API has words for: what an object among the arguments threw has no code. */
@@ -112,9 +144,37 @@ export function asSystemError(error: unknown): unknown {
 	const { errno, code: name } = (cause ?? {}) as { errno?: number; code?: string };
 	const system = errno === undefined ? undefined : name;
 	const code = system ?? (error.code === "NOT_FOUND" ? "ENOENT" : error.code);
-	return new LeaflogError(message, { code, path, line, cause });
+	// What is no failure of the system is said in the words that callers of storages know.
+	const words = system === undefined ? withoutPlace.get(error) : undefined;
+	return new LeaflogError(words ?? message, { code, path, line, cause });
 }
 
-export function invalid(message: string): LeaflogError {
-	return new LeaflogError(message, { code: "INVALID_ARGUMENT" });
+export function invalid(message: string, cause?: unknown): LeaflogError {
+	return new LeaflogError(message, { code: "INVALID_ARGUMENT", cause });
+}
+
+/** The JSON text of a value. What `JSON.stringify` refuses, a cycle or a BigInt, is an error of this package. */
+export function toJson(value: unknown, subject = kindOf(value)): string {
+	let text: string | undefined;
+	try {
+		text = JSON.stringify(value);
+	} catch (error) {
+		throw invalid(`${subject} cannot be written as JSON: ${why(error)}`, error);
+	}
+	if (text === undefined) throw invalid(`${subject} cannot be written as JSON`);
+	return text;
+}
+
+function kindOf(value: unknown): string {
+	if (value === undefined) return "undefined";
+	return typeof value === "object" ? "the value" : `a ${typeof value}`;
+}
+
+/** The value of JSON text out of a session's file, which another program may have changed in place since. */
+export function fromJson<Value>(text: string): Value {
+	try {
+		return JSON.parse(text) as Value;
+	} catch (cause) {
+		throw new LeaflogError("the file holds something else than was read from it", { code: "FILE_CHANGED", cause });
+	}
 }

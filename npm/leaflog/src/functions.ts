@@ -1,4 +1,5 @@
 import { type ContextPlan, itemOf } from "./entries";
+import { toJson } from "./errors";
 import { buildMessage } from "./messages";
 import { native } from "./native";
 import { contentOf, type SessionStorage } from "./storage";
@@ -38,7 +39,7 @@ export function migrateSessionEntries(entries: FileEntry[]): void {
 	const header = entries.find((entry): entry is SessionHeader => entry.type === "session");
 	if ((header?.version ?? 1) >= CURRENT_SESSION_VERSION) return;
 	const rest = entries.filter((entry): entry is SessionEntry => entry.type !== "session");
-	const lines = [header ?? NO_HEADER, ...rest].map((entry) => JSON.stringify(entry));
+	const lines = [header ?? NO_HEADER, ...rest].map((entry) => toJson(entry));
 	const migrated = JSON.parse(native.migrateEntries(lines.join("\n"))) as SessionEntry[];
 	migrated.forEach((entry, at) => {
 		become(rest[at] as object, entry);
@@ -74,7 +75,7 @@ export function buildSessionContext(
 ): SessionContext {
 	const known = byId === undefined ? entries : [...new Set([...entries, ...byId.values()])];
 	const usable = known.filter((entry) => typeof entry?.type === "string" && (entry.type as string) !== "session");
-	const lines = usable.map((entry) => JSON.stringify(outline(entry)));
+	const lines = usable.map((entry) => toJson(outline(entry)));
 	lines.unshift(JSON.stringify({ ...NO_HEADER, version: CURRENT_SESSION_VERSION }));
 	const last = entries.at(-1)?.id;
 	const plan = native.planContext(lines.join("\n"), leafOf(leafId, usable) ?? last, leafId === null);

@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { effective, type LeaflogOptions, nativeOptions } from "./config";
 import { type CapturedEntries, Entries } from "./entries";
-import { fromReason, invalid, LeaflogError } from "./errors";
+import { fromJson, fromReason, LeaflogError, toJson } from "./errors";
 import {
 	type Handle,
 	type NativeOptions,
@@ -88,7 +88,7 @@ export class LiveSession {
 
 	/** The header; the same object until another session is here. */
 	get header(): SessionHeader {
-		const now = JSON.parse(native.header(this.handle)) as SessionHeader;
+		const now = fromJson<SessionHeader>(native.header(this.handle));
 		this.#header ??= now;
 		for (const key of Object.keys(this.#header)) {
 			if (!Object.hasOwn(now, key)) delete this.#header[key as keyof SessionHeader];
@@ -119,7 +119,7 @@ export class LiveSession {
 
 	/** Appends an entry, which has the very objects in `fields`. What JSON cannot say throws before `first` runs. */
 	append(fields: Record<string, unknown>, first?: () => void): string {
-		const text = json(fields);
+		const text = toJson(fields);
 		first?.();
 		let id: string;
 		try {
@@ -134,7 +134,7 @@ export class LiveSession {
 
 	/** Appends a message, which is the entry's. */
 	appendMessage(message: AgentMessage): string {
-		const text = json(message);
+		const text = toJson(message);
 		const role = (message as { role?: unknown } | null)?.role;
 		if (!this.#started && role === "assistant") this.#beforeStart();
 		let id: string;
@@ -298,12 +298,4 @@ function appendText(handle: Handle, text: string): string {
 	// A unit is at most three bytes.
 	if (text.length * 3 > scratch.length) return native.appendMessage(handle, text);
 	return native.appendMessageBytes(handle, scratch, encoder.encodeInto(text, scratch).written);
-}
-
-function json(value: unknown): string {
-	const text = JSON.stringify(value) as string | undefined;
-	if (text === undefined) {
-		throw invalid(`${value === undefined ? "undefined" : `a ${typeof value}`} cannot be written as JSON`);
-	}
-	return text;
 }

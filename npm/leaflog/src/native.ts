@@ -43,7 +43,7 @@ interface SyncNative {
 	appendMessageBytes(session: Handle, array: Uint8Array, length: number): string;
 	appendEntry(session: Handle, fields: Json): string;
 
-	stamp(session: Handle): number;
+	stamp(session: Handle, stamp: Buffer): void;
 	light(session: Handle, positions: Uint32Array | undefined, from: number): Json;
 	texts(session: Handle, positions: Uint32Array, start: number): Json;
 	messages(session: Handle, positions: Uint32Array, start: number): Json;

@@ -1,5 +1,5 @@
 import { count } from "./config";
-import { asSystemError, invalid, LeaflogError } from "./errors";
+import { asSystemError, invalid, LeaflogError, why } from "./errors";
 import { type Handle, native, type StorageHandle, type WriterHandle } from "./native";
 
 export interface SessionStorageStat {
@@ -314,7 +314,7 @@ export class Driver {
 
 	#tell(error: unknown): void {
 		if (this.#session === undefined) return;
-		native.reportFailure(this.#session, error instanceof Error ? error.message : String(error));
+		native.reportFailure(this.#session, why(error));
 	}
 
 	async #do(task: Task): Promise<void> {

@@ -203,11 +203,11 @@ describe("appending", () => {
 		const before = session.getLeafId();
 		const cyclic = {};
 		cyclic.self = cyclic;
-		assert.throws(() => session.appendMessage({ role: "user", content: 1n }), TypeError);
-		assert.throws(() => session.appendMessage({ role: "user", content: cyclic }), TypeError);
+		assert.throws(() => session.appendMessage({ role: "user", content: 1n }), { code: "INVALID_ARGUMENT" });
+		assert.throws(() => session.appendMessage({ role: "user", content: cyclic }), { code: "INVALID_ARGUMENT" });
 		assert.throws(() => session.appendMessage(undefined), { code: "INVALID_ARGUMENT" });
 		assert.throws(() => session.appendMessage("text"), { code: "INVALID_ARGUMENT" });
-		assert.throws(() => session.appendCustomEntry("ext", { n: 1n }), TypeError);
+		assert.throws(() => session.appendCustomEntry("ext", { n: 1n }), { code: "INVALID_ARGUMENT" });
 		const thrown = new Error("from toJSON");
 		const throws = {
 			role: "user",
@@ -217,7 +217,7 @@ describe("appending", () => {
 		};
 		assert.throws(
 			() => session.appendMessage(throws),
-			(error) => error === thrown,
+			(error) => error.code === "INVALID_ARGUMENT" && error.cause === thrown,
 		);
 		assert.equal(session.getLeafId(), before);
 		assert.equal(session.getEntries().length, 1);
@@ -229,7 +229,7 @@ describe("appending", () => {
 		assert.throws(() => session.appendLabelChange("nope", "x"), {
 			name: "LeaflogError",
 			code: "ENTRY_NOT_FOUND",
-			message: "Entry nope not found",
+			message: `${session.getSessionFile()}: Entry nope not found`,
 		});
 		assert.equal(session.getEntries().length, 1);
 	});

@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, test } from "node:test";
-import { BlobStore, getRecentSessions, LeaflogError, resolveResumableSession, SessionManager } from "leaflog";
+import {
+	BlobStore,
+	FileSessionStorage,
+	getRecentSessions,
+	LeaflogError,
+	resolveResumableSession,
+	SessionManager,
+} from "leaflog";
 import { tempDir } from "./support.mjs";
 
 const told = (message) => (error) => {
@@ -67,4 +74,66 @@ test("line is that of the file, or is not there", async () => {
 	const file = path.join(dir, "s.jsonl");
 	fs.writeFileSync(file, "hello\n");
 	await assert.rejects(SessionManager.forkFrom(file, "/x", dir), { code: "NOT_A_SESSION", path: file, line: 1 });
+});
+
+describe("u21: the message", () => {
+	test("says where, as in Rust, and once", async () => {
+		const dir = tempDir();
+		const file = path.join(dir, "s.jsonl");
+		fs.writeFileSync(file, "hello\n");
+		await assert.rejects(SessionManager.forkFrom(file, "/x", dir), (error) => {
+			assert.ok(error.message.startsWith(`${file}:1: `), error.message);
+			return true;
+		});
+		await assert.rejects(SessionManager.open(dir), (error) => {
+			assert.equal(error.message.split(dir).length, 2, error.message);
+			return true;
+		});
+		const gone = path.join(dir, "gone.jsonl");
+		await assert.rejects(new FileSessionStorage().readText(gone), (error) => {
+			assert.equal(error.code, "ENOENT");
+			assert.equal(error.message.split(gone).length, 2, error.message);
+			return true;
+		});
+	});
+
+	test("of what JSON cannot say is an error of this package, and nothing changes", () => {
+		const session = SessionManager.inMemory("/x");
+		assert.throws(
+			() => session.appendMessage({ role: "user", content: 1n }),
+			(error) => {
+				assert.ok(error instanceof LeaflogError);
+				assert.equal(error.code, "INVALID_ARGUMENT");
+				assert.match(error.message, /^the value cannot be written as JSON: .*BigInt/);
+				assert.ok(error.cause instanceof TypeError);
+				return true;
+			},
+		);
+		const cycle = { role: "user" };
+		cycle.content = cycle;
+		assert.throws(
+			() => session.appendMessage(cycle),
+			(error) => {
+				assert.ok(error instanceof LeaflogError);
+				assert.equal(error.code, "INVALID_ARGUMENT");
+				assert.match(error.message, /^the value cannot be written as JSON: .*c(ircular|yclic)/);
+				assert.ok(error.cause instanceof TypeError);
+				return true;
+			},
+		);
+		assert.throws(() => session.appendCustomEntry("x", 1n), LeaflogError);
+		assert.throws(() => session.appendCustomEntry("x", Object.create(null, { toJSON: { value: () => 1n } })), {
+			code: "INVALID_ARGUMENT",
+		});
+		assert.throws(
+			() =>
+				session.appendCustomEntry("x", {
+					toJSON: () => {
+						throw { not: "an error" };
+					},
+				}),
+			told("the value cannot be written as JSON: [object Object]"),
+		);
+		assert.deepEqual(session.getEntries(), []);
+	});
 });

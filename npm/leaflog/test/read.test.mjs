@@ -125,13 +125,16 @@ describe("reading", () => {
 		assert.deepEqual(session.buildSessionContext().messages, []);
 		const root = session.appendMessage(user("4"));
 		assert.equal(session.getEntry(root).parentId, null);
-		assert.throws(() => session.branch("none"), { code: "ENTRY_NOT_FOUND", message: "Entry none not found" });
+		assert.throws(() => session.branch("none"), {
+			code: "ENTRY_NOT_FOUND",
+			message: `${session.getSessionFile()}: Entry none not found`,
+		});
 		assert.throws(() => session.branchWithSummary("none", "s"), { code: "ENTRY_NOT_FOUND" });
 		assert.equal(session.getLeafId(), root);
 		const summary = session.branchWithSummary("e2", "left");
 		assert.equal(session.getLeafId(), summary);
 		assert.equal(session.getEntry(summary).parentId, "e2");
-		assert.throws(() => session.branchWithSummary("e1", "s", 1n), TypeError);
+		assert.throws(() => session.branchWithSummary("e1", "s", 1n), { code: "INVALID_ARGUMENT" });
 		assert.equal(session.getLeafId(), summary);
 	});
 

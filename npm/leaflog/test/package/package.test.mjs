@@ -1,8 +1,9 @@
 // What is published, installed into an empty folder: from ES modules, CommonJS and TypeScript, in
 // Node, in Bun, and inside a compiled program. Run under Node only; Bun is started where it matters.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import * as fs from "node:fs";
+import { createRequire } from "node:module";
 import * as os from "node:os";
 import * as path from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -11,6 +12,7 @@ import { fileURLToPath } from "node:url";
 const root = path.dirname(path.dirname(path.dirname(fileURLToPath(import.meta.url))));
 const bun = path.join(root, "node_modules", "bun", "bin", "bun.exe");
 const bin = (name) => path.join(root, "node_modules", ".bin", name);
+const vitest = path.join(root, "node_modules", "vitest", "vitest.mjs");
 
 const dir = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), "leaflog-package-")));
 const app = path.join(dir, "app");
@@ -125,6 +127,53 @@ describe("the package", () => {
 			// The declarations name Buffer and AbortSignal, which the types of Node or of Bun bring.
 			options.push("--lib", "es2023,esnext.disposable", "--typeRoots", path.join(root, "node_modules/@types"));
 			run(bin("tsc"), [...options, "--types", "node", "use.ts"]);
+		}
+	});
+
+	describe("u11: under a test runner", () => {
+		const smoke = path.join(root, "test", "package", "smoke.cjs");
+		const CASES = Object.keys(createRequire(import.meta.url)(smoke).cases);
+		const ESM = `import * as leaflog from "leaflog";
+			import { cases } from "./smoke.cjs";
+			for (const [name, run] of Object.entries(cases)) test(name, () => run(leaflog));`;
+		/** Runs it, and sees that each test was run and passed. */
+		const passes = (command, args, reported) => {
+			// Neither in color, nor as a part of the suite that runs here.
+			const { FORCE_COLOR: _, NODE_TEST_CONTEXT: __, ...env } = { ...process.env, NO_COLOR: "1" };
+			const { status, stdout, stderr } = spawnSync(command, args, { cwd: app, encoding: "utf8", env });
+			assert.equal(status, 0, stdout + stderr);
+			assert.match(stdout + stderr, reported);
+		};
+		before(() => {
+			fs.copyFileSync(smoke, path.join(app, "smoke.cjs"));
+			put("node.mjs", `import test from "node:test";\n${ESM}`);
+			put("bun.test.mjs", ESM);
+			put("vitest.spec.mjs", ESM);
+			put(
+				"jest.spec.cjs",
+				`const leaflog = require("leaflog");
+				const { cases } = require("./smoke.cjs");
+				for (const [name, run] of Object.entries(cases)) test(name, () => run(leaflog));`,
+			);
+		});
+
+		test("node:test", () => {
+			const all = new RegExp(`^# pass ${CASES.length}$`, "m");
+			passes(process.execPath, ["--test", "--test-reporter=tap", "node.mjs"], all);
+		});
+
+		test("Bun", () => passes(bun, ["test", "./bun.test.mjs"], new RegExp(`^ *${CASES.length} pass$`, "m")));
+
+		test("Jest", () => {
+			const options = ["--rootDir", app, "--testMatch", "**/jest.spec.cjs", "--no-cache", "--runInBand"];
+			passes(process.execPath, [bin("jest"), ...options], new RegExp(`^Tests: +${CASES.length} passed`, "m"));
+		});
+
+		for (const pool of ["threads", "forks", "vmThreads", "vmForks"]) {
+			test(`vitest, ${pool}`, () => {
+				const options = ["run", "--root", app, "--globals", "--pool", pool, "vitest.spec.mjs"];
+				passes(process.execPath, [vitest, ...options], new RegExp(`Tests +${CASES.length} passed`));
+			});
 		}
 	});
 
