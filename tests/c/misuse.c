@@ -324,6 +324,9 @@ static void option_structs(void) {
     larger.options.log = never_called;
     FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
     larger.options.log = NULL;
+    /* B24: one that ends between a text and its length. */
+    larger.options.struct_size = offsetof(leaflog_options, session_dir) + offsetof(leaflog_str, len);
+    FAILS(argument, leaflog_session_in_memory(S("/w"), &larger.options, &session, &error));
     leaflog_string text = {NULL, 0};
     /* A program of a later version: what it does not use does not matter, what it uses does. */
     larger.options.struct_size = sizeof larger;

@@ -117,6 +117,9 @@ static void fields(const leaflog_session *session) {
     for (size_t at = offsetof(leaflog_entry, parent_id); at < sizeof old.bytes; at++) {
         CHECK(old.bytes[at] == 0xee);
     }
+    /* B24: a size between a text and its length is not that of any version. */
+    old.entry.struct_size = offsetof(leaflog_entry, parent_id) + offsetof(leaflog_str, len);
+    FAILS(LEAFLOG_STATUS_INVALID_ARGUMENT, leaflog_entries_next(entries, &old.entry, &error));
     leaflog_entries_free(entries);
 }
 

@@ -54,7 +54,24 @@ pub struct leaflog_id {
 /// # Safety
 /// The type is `repr(C)`, begins with a `usize`, and is valid with every byte 0 and with whatever
 /// C can store in its fields.
-pub(crate) unsafe trait Plain: Copy {}
+pub(crate) unsafe trait Plain: Copy {
+    /// Where its fields begin: the struct of an earlier version ends there. [`fields!`] makes it.
+    const FIELDS: &'static [usize];
+
+    /// A version of the struct can have this size.
+    fn can_have(size: usize) -> bool {
+        size.is_multiple_of(align_of::<Self>()) && (size >= size_of::<Self>() || Self::FIELDS.contains(&size))
+    }
+}
+
+/// Where the fields of a struct begin that begins with `struct_size`. One that is not named does not compile.
+macro_rules! fields {
+    ($type:ident { $($field:ident),* $(,)? }) => {{
+        let _ = |$type { struct_size: _, $($field: _),* }: $type| {};
+        &[$(::std::mem::offset_of!($type, $field)),*]
+    }};
+}
+pub(crate) use fields;
 
 impl leaflog_str {
     pub(crate) const ABSENT: Self = Self { data: std::ptr::null(), len: 0 };
@@ -278,8 +295,8 @@ fn size_at<T: Plain>(from: *const T, what: &str) -> Result<usize, Failure> {
     // SAFETY: not NULL and aligned; the contract says that a struct of this type begins there, and
     // its first field is a `usize`.
     let size = unsafe { from.cast::<usize>().read() };
-    // A size of no version would end inside of a pointer, which would be followed.
-    if size < size_of::<usize>() || size > MOST || !size.is_multiple_of(align_of::<T>()) {
+    // A size of no version would end inside of a pointer, which would be followed, or between a text and its length.
+    if size > MOST || !T::can_have(size) {
         return Err(Failure::argument(format!("{what}: struct_size is {size}, not the size of the struct")));
     }
     Ok(size)

@@ -192,11 +192,27 @@ pub struct leaflog_custom_message {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Plain for leaflog_session_init {}
+unsafe impl abi::Plain for leaflog_session_init {
+    const FIELDS: &'static [usize] =
+        abi::fields!(leaflog_session_init { system_prompt, task, tools, tool_count, output_schema_json });
+}
 // SAFETY: as above.
-unsafe impl abi::Plain for leaflog_compaction {}
+unsafe impl abi::Plain for leaflog_compaction {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_compaction {
+        summary,
+        short_summary,
+        first_kept_entry_id,
+        tokens_before,
+        details_json,
+        preserve_data_json,
+        from_extension
+    });
+}
 // SAFETY: as above.
-unsafe impl abi::Plain for leaflog_custom_message {}
+unsafe impl abi::Plain for leaflog_custom_message {
+    const FIELDS: &'static [usize] =
+        abi::fields!(leaflog_custom_message { custom_type, content_json, details_json, attribution, display });
+}
 
 /// Appends what a sub-agent is started with.
 #[unsafe(no_mangle)]

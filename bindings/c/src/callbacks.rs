@@ -130,7 +130,28 @@ pub struct leaflog_storage_functions {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and optional functions after it.
-unsafe impl abi::Plain for leaflog_storage_functions {}
+unsafe impl abi::Plain for leaflog_storage_functions {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_storage_functions {
+        version,
+        data,
+        release,
+        ensure_dir,
+        exists,
+        read_text,
+        write_text,
+        stat,
+        list_files,
+        rename,
+        unlink,
+        open_writer,
+        writer_write_line,
+        writer_flush,
+        writer_fsync,
+        writer_close,
+        writer_free,
+        list_dirs
+    });
+}
 
 /// Adds a piece of the text, or a path, to what the function gives.
 #[unsafe(no_mangle)]

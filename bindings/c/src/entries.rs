@@ -105,7 +105,22 @@ pub struct leaflog_entry {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Plain for leaflog_entry {}
+unsafe impl abi::Plain for leaflog_entry {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_entry {
+        id,
+        parent_id,
+        type_name,
+        role,
+        label,
+        time_ms,
+        position,
+        depth,
+        line,
+        offset,
+        len,
+        is_superseded
+    });
+}
 
 /// Makes an iterator.
 fn iterate(

@@ -46,7 +46,10 @@ pub struct leaflog_find_options {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and an optional function after it.
-unsafe impl abi::Plain for leaflog_find_options {}
+unsafe impl abi::Plain for leaflog_find_options {
+    const FIELDS: &'static [usize] =
+        abi::fields!(leaflog_find_options { roots, root_count, threads, progress, progress_data });
+}
 
 /// What was found: sessions, and what could not be read. It does not change, and any number of threads may read it at
 /// once. The caller frees it with `leaflog_listing_free()`.
@@ -173,7 +176,24 @@ pub struct leaflog_session_info {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Plain for leaflog_session_info {}
+unsafe impl abi::Plain for leaflog_session_info {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_session_info {
+        path,
+        id,
+        cwd,
+        title,
+        parent_session,
+        first_message,
+        name,
+        full_name,
+        time_ago,
+        created_ms,
+        modified_ms,
+        size,
+        message_count,
+        scope
+    });
+}
 
 #[derive(Clone, Copy)]
 struct Progress {

@@ -64,7 +64,9 @@ pub struct leaflog_prompt {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
-unsafe impl abi::Plain for leaflog_prompt {}
+unsafe impl abi::Plain for leaflog_prompt {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_prompt { id, created_at, prompt, cwd });
+}
 
 fn open(
     history: *mut *mut leaflog_history,

@@ -104,9 +104,28 @@ pub struct leaflog_view_options {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers, pointers and optional functions after it.
-unsafe impl abi::Plain for leaflog_options {}
+unsafe impl abi::Plain for leaflog_options {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_options {
+        agent_dir,
+        session_dir,
+        storage,
+        lock_timeout_ms,
+        durability,
+        migration_rewrite,
+        log,
+        log_data,
+        config_dir_name,
+        environment,
+        environment_count,
+        terminal,
+        dir_naming,
+        generator
+    });
+}
 // SAFETY: as above.
-unsafe impl abi::Plain for leaflog_view_options {}
+unsafe impl abi::Plain for leaflog_view_options {
+    const FIELDS: &'static [usize] = abi::fields!(leaflog_view_options { blobs_dir, fallback_blobs_dir, threads });
+}
 
 /// The caller's log function and what it wants to be handed.
 #[derive(Clone, Copy)]

@@ -355,7 +355,10 @@ pub struct leaflog_usage {
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers after it.
-unsafe impl abi::Plain for leaflog_usage {}
+unsafe impl abi::Plain for leaflog_usage {
+    const FIELDS: &'static [usize] =
+        abi::fields!(leaflog_usage { input, output, cache_read, cache_write, premium_requests, cost });
+}
 
 /// What the messages say they cost.
 #[unsafe(no_mangle)]

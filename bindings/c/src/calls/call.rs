@@ -185,7 +185,7 @@ impl<'w> Call<'w> {
             13 => (self.world.one(&[0, 7, 4097, usize::MAX]), whole),
             _ => (whole, whole),
         };
-        if size < 8 || size % align_of::<T>() != 0 || size > 4096 || kind == 12 {
+        if !T::can_have(size) || size > 4096 || kind == 12 {
             self.malformed();
         } else if size < whole {
             self.odd();
@@ -228,7 +228,7 @@ impl<'w> Call<'w> {
             14 => (8, 8),
             _ => (whole, whole),
         };
-        if size < 8 || size % align_of::<T>() != 0 || size > 4096 {
+        if !T::can_have(size) || size > 4096 {
             self.malformed();
         }
         self.note(name, || format!("struct of {size}, {room} bytes"));
@@ -252,8 +252,7 @@ impl<'w> Call<'w> {
                     ptr::from_mut(&mut value).cast::<u8>().copy_from_nonoverlapping(start, size.min(whole));
                     value
                 };
-                // A size that ends inside of a text has no length of it.
-                value.lent().into_iter().for_each(|text| world.lent(owner, text, size >= whole));
+                value.lent().into_iter().for_each(|text| world.lent(owner, text, true));
             }
         }));
         self.keep(memory)
