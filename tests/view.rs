@@ -58,3 +58,20 @@ fn the_revision_is_another_when_entries_change_place() {
     manager.new_session(None).unwrap();
     assert_ne!(manager.revision(), first);
 }
+
+// B20: what was read after the state was captured may be at other places, also when as many entries follow.
+#[test]
+fn b20_the_revision_is_another_after_going_back() {
+    let mut manager = SessionManager::in_memory("/home/ada").unwrap();
+    let state = manager.capture_state();
+    let before = manager.revision();
+    manager.append_message(r#"{"role":"user","content":1}"#).unwrap();
+    assert_eq!(manager.revision(), before);
+    manager.restore_state(state.clone());
+    let once = manager.revision();
+    assert_ne!(once, before);
+    manager.append_message(r#"{"role":"user","content":2}"#).unwrap();
+    assert_eq!(manager.revision(), once);
+    manager.restore_state(state);
+    assert!(![before, once].contains(&manager.revision()));
+}

@@ -63,13 +63,19 @@ impl SessionManager {
 
     /// Goes back to the state before something that failed, with the failure that was in force then.
     pub(super) fn put_back(&mut self, state: SessionState, latched: Option<Error>) {
-        self.restore_state(state);
+        self.reinstate(state);
         self.latched = latched;
     }
 
     /// Goes back to a state of this manager, without the failure in force. What was appended since
-    /// is not in memory; when it is in the file, it is there still.
+    /// is not in memory; when it is in the file, it is there still. The view has another
+    /// [`revision`](SessionView::revision) then than both before the call and in the state.
     pub fn restore_state(&mut self, state: SessionState) {
+        self.reinstate(state);
+        self.view.renew_revision();
+    }
+
+    fn reinstate(&mut self, state: SessionState) {
         // What could not be written is not of the state that comes.
         let _: crate::Result<()> = self.backend.flush().and(self.backend.close());
         match state.path {

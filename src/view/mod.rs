@@ -64,8 +64,11 @@ pub struct SessionView {
     replaced: Option<Arc<SessionView>>,
 }
 
-/// Counts the scans of this process.
-static REVISIONS: AtomicU64 = AtomicU64::new(1);
+/// A revision that no view of this process has had.
+fn new_revision() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 /// How a [`SessionView`] is opened.
 #[derive(Clone, Debug, Default)]
@@ -184,7 +187,7 @@ impl ViewOptions {
             line_count: scan.line_count,
             memory: Memory::default(),
             reader: load::Reader::new(),
-            revision: REVISIONS.fetch_add(1, Ordering::Relaxed),
+            revision: new_revision(),
             replaced: None,
         };
         if view.tree.has_duplicates() {
@@ -306,8 +309,8 @@ impl SessionView {
         })
     }
 
-    /// A number that is another one whenever a file was scanned anew, in this process: as long as it
-    /// stays, entries keep their places.
+    /// A number of this process that changes whenever a file was read again or a manager went back to an
+    /// earlier state: as long as it stays, entries keep their places.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.revision

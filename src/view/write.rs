@@ -74,6 +74,11 @@ impl SessionView {
         self.tree.set_leaf(leaf);
     }
 
+    /// Entries may be at other places from now on than a reader of this manager knows.
+    pub(crate) fn renew_revision(&mut self) {
+        self.revision = super::new_revision();
+    }
+
     pub(crate) fn source(&self) -> &Source {
         &self.source
     }

@@ -42,8 +42,8 @@ impl Opaque for leaflog_entries {
 
 pub(crate) struct Entries {
     session: Arc<Session>,
-    /// As [`Session::places`] was when the iterator was made.
-    places: (u64, u64),
+    /// The session's when the iterator was made.
+    revision: u64,
     list: List,
     /// How many were visited.
     visited: usize,
@@ -132,10 +132,10 @@ fn iterate(
     guard(error, || {
         let out = Out::new(entries, "entries")?;
         let session = session::get(session)?;
-        let (places, list) = session.read(|view| Ok((session.places(view), list(view)?)))?;
+        let (revision, list) = session.read(|view| Ok((view.revision(), list(view)?)))?;
         table::hand_out(
             out,
-            Mutex::new(Entries { session, places, list, visited: 0, lent: Vec::new(), json: Vec::new() }),
+            Mutex::new(Entries { session, revision, list, visited: 0, lent: Vec::new(), json: Vec::new() }),
         );
         Ok(())
     })
@@ -240,7 +240,7 @@ impl Entries {
     fn read<T>(&self, at: usize, read: impl FnOnce(EntryRef<'_>, usize) -> Result<T, Failure>) -> Result<T, Failure> {
         let (position, depth) = self.list.get(at).ok_or_else(Failure::end)?;
         self.session.read(|view| {
-            let entry = view.entry_at(position).filter(|_| self.session.places(view) == self.places);
+            let entry = view.entry_at(position).filter(|_| view.revision() == self.revision);
             let stale = || Failure::new(leaflog_status::Stale, "the session has other entries than this iterator");
             read(entry.ok_or_else(stale)?, depth)
         })

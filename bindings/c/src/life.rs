@@ -375,9 +375,7 @@ pub extern "C" fn leaflog_session_restore(
         session.work(|manager| {
             manager.restore_state(SessionState::clone(&state));
             Ok(())
-        })?;
-        session.went_back();
-        Ok(())
+        })
     })
 }
 

@@ -4,7 +4,6 @@ use crate::error::Failure;
 use crate::status::leaflog_status;
 use crate::table::{self, Opaque};
 use leaflog_core::{SessionManager, SessionView};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, TryLockError};
 
 /// A session that is worked on, or one that is only read. The caller frees it with
@@ -26,57 +25,42 @@ impl Opaque for leaflog_session {
     const NAME: &'static str = "session";
 }
 
-pub(crate) struct Session {
-    state: State,
-    /// How often the session went back to an earlier state.
-    restored: AtomicU64,
-}
-
-enum State {
+pub(crate) enum Session {
     View(Box<SessionView>),
     Manager(Box<Mutex<SessionManager>>),
 }
 
 impl From<SessionManager> for Session {
     fn from(manager: SessionManager) -> Self {
-        Self { state: State::Manager(Box::new(Mutex::new(manager))), restored: AtomicU64::new(0) }
+        Self::Manager(Box::new(Mutex::new(manager)))
     }
 }
 
 impl From<SessionView> for Session {
     fn from(view: SessionView) -> Self {
-        Self { state: State::View(Box::new(view)), restored: AtomicU64::new(0) }
+        Self::View(Box::new(view))
     }
 }
 
 impl Session {
     pub(crate) fn is_read_only(&self) -> bool {
-        matches!(self.state, State::View(_))
+        matches!(self, Self::View(_))
     }
 
     /// Reads the session.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&SessionView) -> Result<T, Failure>) -> Result<T, Failure> {
-        match &self.state {
-            State::View(view) => read(view),
-            State::Manager(_) => self.work(|manager| read(manager)),
+        match self {
+            Self::View(view) => read(view),
+            Self::Manager(_) => self.work(|manager| read(manager)),
         }
     }
 
     /// Works on the session.
     pub(crate) fn work<T>(&self, work: impl FnOnce(&mut SessionManager) -> Result<T, Failure>) -> Result<T, Failure> {
-        match &self.state {
-            State::View(_) => Err(Failure::new(leaflog_status::ReadOnly, "the session was opened for reading only")),
-            State::Manager(manager) => work(&mut *lock(manager, "session")?),
+        match self {
+            Self::View(_) => Err(Failure::new(leaflog_status::ReadOnly, "the session was opened for reading only")),
+            Self::Manager(manager) => work(&mut *lock(manager, "session")?),
         }
-    }
-
-    pub(crate) fn went_back(&self) {
-        self.restored.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// What stays the same for as long as entries keep their places.
-    pub(crate) fn places(&self, view: &SessionView) -> (u64, u64) {
-        (self.restored.load(Ordering::Relaxed), view.revision())
     }
 }
 

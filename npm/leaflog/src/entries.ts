@@ -501,7 +501,9 @@ export class Entries {
 	/** The entries of a manager that went back to what it held when they were captured. */
 	static restored(handle: Handle, state: CapturedEntries): Entries {
 		const entries = new Entries(handle);
-		entries.#generation = state.generation;
+		// Going back is a generation of its own, in which entries are at the places they had then.
+		const stamp = native.stamp(handle);
+		entries.#generation = (stamp - (stamp % POSITIONS)) / POSITIONS;
 		entries.#list = state.list.slice();
 		entries.#messages = state.messages.slice();
 		entries.#filled = state.filled;
