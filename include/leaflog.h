@@ -641,10 +641,12 @@ leaflog_status leaflog_string_free(struct leaflog_string *text);
 
 /// Appends a message: a JSON object with a `role`. An assistant's starts the session.
 ///
-/// For this and every append: `id`, which may be NULL, gets the entry's id. When writing fails the
-/// entry is in memory all the same and becomes the leaf, the failure stays in force for later calls,
-/// and `leaflog_session_ensure_on_disk()` is the way to try again; INVALID_ARGUMENT,
-/// INVALID_UTF8 and ENTRY_NOT_FOUND change nothing.
+/// For this and every append: `id`, which may be NULL, receives the entry's id. When the entry cannot be
+/// written, the call fails, but the entry is in memory and is the leaf: `id` receives its id, and
+/// `leaflog_error_entry_id()` returns it. Do not append it again. After LOCKED, the next append or flush that
+/// succeeds writes it; any other error of writing is sticky, and `leaflog_session_ensure_on_disk()` tries again.
+/// All other failures, INVALID_ARGUMENT, INVALID_UTF8 and ENTRY_NOT_FOUND among them, append nothing and leave
+/// `id` as it is.
 leaflog_status leaflog_session_append_message(struct leaflog_session *session,
                                               struct leaflog_str message_json,
                                               struct leaflog_id *id,
@@ -1040,6 +1042,10 @@ uint64_t leaflog_error_line(const struct leaflog_error *error);
 
 /// The operating system's error number; 0 when it gave none.
 int32_t leaflog_error_os_errno(const struct leaflog_error *error);
+
+/// The id of the entry that an append left in memory because it could not be written: do not append it again.
+/// NUL-terminated, borrowed from the error; NULL when nothing was appended, and for the errors of other functions.
+const char *leaflog_error_entry_id(const struct leaflog_error *error);
 
 /// Frees an error. NULL is nothing to free.
 leaflog_status leaflog_error_free(struct leaflog_error *error);

@@ -13,19 +13,23 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Printed, it is one line: the path, the line of the file when there is one, what happened, and
 /// the cause the operating system gave. `{:?}` puts the code before it; `{:#?}` prints the parts.
 ///
-/// An error can be cloned: a failure that stays in force is handed out more than once.
+/// As the line already names the cause, [`source`](std::error::Error::source) does not return it
+/// again: reports that print the whole chain say it once. [`Error::io_error`] returns it.
+///
+/// Cloning is cheap, and a sticky failure is returned more than once. A clone is a value of its own:
+/// what is added to it is not added to the others.
 #[derive(Clone)]
 pub struct Error(Arc<Inner>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     code: ErrorCode,
     message: String,
     path: Option<PathBuf>,
     line: Option<u64>,
-    source: Option<io::Error>,
-    /// What went wrong besides.
-    besides: Option<String>,
+    source: Option<Arc<io::Error>>,
+    /// What else a reader has to know, in the order in which it was added.
+    notes: Vec<String>,
 }
 
 /// The kind of an [`Error`]. Names and numbers are stable: a code is never given another meaning.
@@ -106,14 +110,15 @@ impl Error {
     /// An error without a cause in the operating system: for storages of one's own.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { code, message: message.into(), path: None, line: None, source: None, besides: None }))
+        Self(Arc::new(Inner { code, message: message.into(), path: None, line: None, source: None, notes: Vec::new() }))
     }
 
     /// A failure of the operating system while doing `what` with `path`.
     #[must_use]
     pub fn io(source: io::Error, what: &str, path: &Path) -> Self {
-        let (code, path) = (code_of(&source), Some(path.to_owned()));
-        Self(Arc::new(Inner { code, message: what.into(), path, line: None, source: Some(source), besides: None }))
+        let mut error = Self::new(code_of(&source), what).at(path);
+        error.inner().source = Some(Arc::new(source));
+        error
     }
 
     /// No entry has the id `id`.
@@ -128,28 +133,31 @@ impl Error {
         Self::new(ErrorCode::NotFound, format!("File not found: {}", path.display())).at(path)
     }
 
-    /// Says which file or folder it is about, on an error nobody has a copy of yet.
+    /// Says which file or directory it is about.
     #[must_use]
     pub fn at(mut self, path: &Path) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.path = Some(path.to_owned());
-        }
+        self.inner().path = Some(path.to_owned());
         self
     }
 
     pub(crate) fn at_line(mut self, line: u64) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.line = Some(line);
-        }
+        self.inner().line = Some(line);
         self
     }
 
-    /// Adds a failure that came of undoing what was begun, on an error nobody has a copy of yet.
-    pub(crate) fn besides(mut self, other: &Self) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.0) {
-            inner.besides = Some(other.to_string());
-        }
+    /// Adds a failure that came of undoing what was begun.
+    pub(crate) fn besides(self, other: &Self) -> Self {
+        self.note(format!("besides, {other}"))
+    }
+
+    fn note(mut self, note: String) -> Self {
+        self.inner().notes.push(note);
         self
+    }
+
+    /// The parts, for this error alone.
+    fn inner(&mut self) -> &mut Inner {
+        Arc::make_mut(&mut self.0)
     }
 
     /// The kind of the error.
@@ -165,8 +173,9 @@ impl Error {
         if let Some(source) = &self.0.source {
             message += &format!(": {source}");
         }
-        if let Some(besides) = &self.0.besides {
-            message += &format!("; besides, {besides}");
+        for note in &self.0.notes {
+            message += "; ";
+            message += note;
         }
         message
     }
@@ -186,7 +195,49 @@ impl Error {
     /// The operating system's error number.
     #[must_use]
     pub fn os_errno(&self) -> Option<i32> {
-        self.0.source.as_ref().and_then(io::Error::raw_os_error)
+        self.io_error().and_then(io::Error::raw_os_error)
+    }
+
+    /// The operating system's error.
+    #[must_use]
+    pub fn io_error(&self) -> Option<&io::Error> {
+        self.0.source.as_deref()
+    }
+
+    /// There is nothing at the path.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.code() == ErrorCode::NotFound
+    }
+
+    /// No entry has the id.
+    #[must_use]
+    pub fn is_entry_not_found(&self) -> bool {
+        self.code() == ErrorCode::EntryNotFound
+    }
+
+    /// Another process held the session's lock for too long. Trying again later can succeed.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.code() == ErrorCode::Locked
+    }
+
+    /// The operating system forbids it.
+    #[must_use]
+    pub fn is_permission_denied(&self) -> bool {
+        self.code() == ErrorCode::PermissionDenied
+    }
+
+    /// Something is there already that must not be replaced.
+    #[must_use]
+    pub fn is_already_exists(&self) -> bool {
+        self.code() == ErrorCode::AlreadyExists
+    }
+
+    /// An argument is invalid: the call is wrong, and wrong the next time too.
+    #[must_use]
+    pub fn is_invalid_argument(&self) -> bool {
+        self.code() == ErrorCode::InvalidArgument
     }
 }
 
@@ -228,6 +279,183 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source.as_ref().map(|source| source as _)
+        // The cause itself stands in the line that is printed.
+        self.io_error().and_then(std::error::Error::source)
+    }
+}
+
+/// For functions that return [`io::Result`]: of the kind that the operating system's error had, or
+/// that the code stands for, with the whole error inside.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        use io::ErrorKind as Kind;
+        let kind = match (error.io_error(), error.code()) {
+            (Some(source), _) => source.kind(),
+            (None, ErrorCode::NotFound | ErrorCode::EntryNotFound) => Kind::NotFound,
+            (None, ErrorCode::IsADirectory) => Kind::IsADirectory,
+            (None, ErrorCode::PermissionDenied) => Kind::PermissionDenied,
+            (None, ErrorCode::NotASession) => Kind::InvalidData,
+            (None, ErrorCode::InvalidArgument) => Kind::InvalidInput,
+            (None, ErrorCode::Locked) => Kind::WouldBlock,
+            (None, ErrorCode::AlreadyExists) => Kind::AlreadyExists,
+            (None, _) => Kind::Other,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// Why an append failed, and whether there is an entry all the same.
+///
+/// An append changes memory first and the file second. When the *writing* fails, the entry exists:
+/// it has its id and is the leaf. Appending it again would make a second one.
+///
+/// `?` turns it into an [`Error`], whose message says that there is an entry, and which.
+///
+/// ```no_run
+/// use leaflog::{AppendError, SessionManager};
+///
+/// fn ask(session: &mut SessionManager, question: &str) -> leaflog::Result<String> {
+///     match session.append_message(question) {
+///         Ok(id) => Ok(id),
+///         Err(AppendError::Unsaved { id, error }) => {
+///             eprintln!("not on disk yet: {error}");
+///             Ok(id)
+///         }
+///         Err(rejected) => Err(rejected.into()),
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// Nothing was appended, and the leaf stays. The call can be made again when its reason is gone.
+    Rejected(Error),
+    /// The entry is in memory and is the leaf, but is not in the file. The next successful write
+    /// carries it: of another entry, [`flush`] or [`close`] after [`ErrorCode::Locked`],
+    /// [`ensure_on_disk`] after any other error. Do not append it again.
+    ///
+    /// [`flush`]: crate::SessionManager::flush
+    /// [`close`]: crate::SessionManager::close
+    /// [`ensure_on_disk`]: crate::SessionManager::ensure_on_disk
+    Unsaved {
+        /// The id of the entry.
+        id: String,
+        /// Why it could not be written.
+        error: Error,
+    },
+}
+
+impl AppendError {
+    /// Why the append failed.
+    #[must_use]
+    pub fn error(&self) -> &Error {
+        match self {
+            Self::Rejected(error) | Self::Unsaved { error, .. } => error,
+        }
+    }
+
+    /// The id of the entry that is in memory; `None` when nothing was appended.
+    #[must_use]
+    pub fn entry_id(&self) -> Option<&str> {
+        match self {
+            Self::Rejected(_) => None,
+            Self::Unsaved { id, .. } => Some(id),
+        }
+    }
+
+    /// The kind of the error.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.error().code()
+    }
+
+    /// What happened and the cause, without the place: [`Error::message`].
+    #[must_use]
+    pub fn message(&self) -> String {
+        self.error().message()
+    }
+
+    /// The file or directory it is about.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.error().path()
+    }
+
+    /// The operating system's error number.
+    #[must_use]
+    pub fn os_errno(&self) -> Option<i32> {
+        self.error().os_errno()
+    }
+}
+
+/// What says that there is an entry.
+fn unsaved(id: &str) -> String {
+    format!("entry {id} is in memory, unsaved")
+}
+
+/// Nothing was appended yet.
+impl From<Error> for AppendError {
+    fn from(error: Error) -> Self {
+        Self::Rejected(error)
+    }
+}
+
+impl From<AppendError> for Error {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Rejected(error) => error,
+            AppendError::Unsaved { id, error } => error.note(unsaved(&id)),
+        }
+    }
+}
+
+impl From<AppendError> for io::Error {
+    fn from(error: AppendError) -> Self {
+        Error::from(error).into()
+    }
+}
+
+impl fmt::Display for AppendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(error) => error.fmt(f),
+            Self::Unsaved { id, error } => write!(f, "{error}; {}", unsaved(id)),
+        }
+    }
+}
+
+/// As of [`Error`].
+impl fmt::Debug for AppendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (f.alternate(), self) {
+            (false, _) => write!(f, "{}: {self}", self.code()),
+            (true, Self::Rejected(error)) => f.debug_tuple("Rejected").field(error).finish(),
+            (true, Self::Unsaved { id, error }) => {
+                f.debug_struct("Unsaved").field("id", id).field("error", error).finish()
+            }
+        }
+    }
+}
+
+impl std::error::Error for AppendError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error().source()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Error, ErrorCode};
+
+    // B13
+    #[test]
+    fn b13_what_is_added_to_a_copy_is_not_lost() {
+        let error = Error::new(ErrorCode::Io, "cannot move");
+        let copy = error.clone();
+        let other = Error::new(ErrorCode::Io, "cannot move back");
+        let added = copy.clone().at(std::path::Path::new("/a")).at_line(7).besides(&other);
+        assert_eq!(added.to_string(), "/a:7: cannot move; besides, cannot move back");
+        assert_eq!((error.to_string(), copy.to_string()), ("cannot move".to_owned(), "cannot move".to_owned()));
     }
 }

@@ -82,7 +82,7 @@ pub use entry::time::format as format_time;
 pub use entry::{
     Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, SequenceGenerator, Usage,
 };
-pub use error::{Error, ErrorCode, Result};
+pub use error::{AppendError, Error, ErrorCode, Result};
 #[cfg(feature = "history")]
 pub use history::{HistoryEntry, HistoryStorage};
 pub use json::{Json, JsonKind};

@@ -2,7 +2,7 @@
 //! code that never changes.
 #![allow(clippy::unwrap_used)]
 
-use leaflog::{Error, ErrorCode, Leaf, SessionView, ViewOptions};
+use leaflog::{AppendError, Error, ErrorCode, Leaf, SessionView, ViewOptions};
 use std::path::{Path, PathBuf};
 
 /// A folder for one test's files.
@@ -53,6 +53,66 @@ fn debug_is_for_people_too() {
     assert!(parts.contains("code: NotFound,") && parts.contains("kind: NotFound,"), "{parts}");
     let view = SessionView::open(dir.file("s.jsonl", HEADER)).unwrap();
     assert_eq!(format!("{:?}", view.header()), "Header({\"type\":\"session\",\"version\":3,\"id\":\"s\"})");
+}
+
+/// The error and its causes, as reports print them.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(|error| format!("{error}\n")).collect()
+}
+
+// B13: the cause stands in the line that is printed, and a report with all causes does not repeat it.
+#[test]
+fn b13_a_cause_is_printed_once() {
+    let path = Path::new("/home/ada/shop");
+    let full = || std::io::Error::from_raw_os_error(28);
+    let error = Error::io(full(), "cannot write the session", path);
+    let cause = full().to_string();
+    assert_eq!(error.to_string(), format!("/home/ada/shop: cannot write the session: {cause}"));
+    assert_eq!(chain(&error).matches(&cause).count(), 1, "{}", chain(&error));
+    assert_eq!(error.io_error().unwrap().raw_os_error(), Some(28));
+    // A cause that has one itself: that is not in the line, so it comes after it.
+    let inner = Error::io(full(), "cannot read the source", Path::new("/source"));
+    let outer = std::io::Error::other(inner);
+    let chained = chain(&Error::io(outer, "cannot copy", path));
+    assert_eq!(chained.matches(&cause).count(), 1, "{chained}");
+    // Of an append too.
+    let unsaved = AppendError::Unsaved { id: "0badcafe".to_owned(), error };
+    assert_eq!(chain(&unsaved).matches(&cause).count(), 1, "{}", chain(&unsaved));
+    // And on the way into a function of the standard library's kind.
+    let io = std::io::Error::from(unsaved);
+    assert_eq!(io.kind(), std::io::ErrorKind::StorageFull);
+    assert_eq!(chain(&io).matches(&cause).count(), 1, "{}", chain(&io));
+    let io = std::io::Error::from(Error::entry_not_found("0badcafe"));
+    assert_eq!((io.kind(), io.to_string().as_str()), (std::io::ErrorKind::NotFound, "Entry 0badcafe not found"));
+}
+
+// B13: an error of which there is a copy can be completed as any other; the copy stays as it was.
+#[test]
+fn b13_a_copy_is_a_value_of_its_own() {
+    let error = Error::new(ErrorCode::Locked, "busy");
+    let placed = error.clone().at(Path::new("/a"));
+    let elsewhere = placed.clone().at(Path::new("/b"));
+    let texts = [&error, &placed, &elsewhere].map(ToString::to_string);
+    assert_eq!(texts, ["busy", "/a: busy", "/b: busy"]);
+}
+
+#[test]
+fn kinds_can_be_asked_for() {
+    type Ask = fn(&Error) -> bool;
+    let table: [(ErrorCode, Ask); 6] = [
+        (ErrorCode::NotFound, Error::is_not_found),
+        (ErrorCode::EntryNotFound, Error::is_entry_not_found),
+        (ErrorCode::Locked, Error::is_locked),
+        (ErrorCode::PermissionDenied, Error::is_permission_denied),
+        (ErrorCode::AlreadyExists, Error::is_already_exists),
+        (ErrorCode::InvalidArgument, Error::is_invalid_argument),
+    ];
+    for &code in ErrorCode::ALL {
+        let error = Error::new(code, "");
+        for (asked, ask) in table {
+            assert_eq!(ask(&error), asked == code, "{code} {asked}");
+        }
+    }
 }
 
 // Names and numbers as they were first given out: this table is only ever added to.
@@ -120,7 +180,7 @@ fn a_missing_file() {
         assert_eq!((code, line), (ErrorCode::NotFound, None));
         assert!(text.starts_with("FILE: cannot open the session: "), "{text}");
         assert_eq!(error.os_errno(), Some(2), "ENOENT");
-        assert!(std::error::Error::source(&error).is_some());
+        assert!(error.io_error().is_some());
     }
 }
 

@@ -208,6 +208,8 @@ fn r53a_a_lock_that_is_held_too_long() {
     wait_until_ready(&mut child);
     let error = manager.append_message(&message("0", 0)).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Locked);
+    // B23
+    assert_eq!(error.entry_id(), manager.leaf().unwrap().id().as_deref());
     let status = manager.persist_status();
     assert_eq!((status.error.map(|error| error.code()), status.unsaved), (None, 1));
     assert_eq!(manager.set_session_name("name", TitleSource::User).unwrap_err().code(), ErrorCode::Locked);

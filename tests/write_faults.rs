@@ -138,14 +138,14 @@ fn f3_a_failure_is_said_until_the_retry() {
     let first = manager.append_message(USER).unwrap_err();
     assert_eq!(first.code(), ErrorCode::IsADirectory);
     for error in [
-        manager.append_message(USER).unwrap_err(),
-        manager.append_label_change(&ids(&manager)[0], Some("label")).unwrap_err(),
+        manager.append_message(USER).unwrap_err().error().clone(),
+        manager.append_label_change(&ids(&manager)[0], Some("label")).unwrap_err().error().clone(),
         manager.flush().unwrap_err(),
         manager.close().unwrap_err(),
         manager.rewrite_entries(&[]).unwrap_err(),
         manager.set_session_name("name", TitleSource::User).unwrap_err(),
     ] {
-        assert_eq!(error.to_string(), first.to_string());
+        assert_eq!(error.to_string(), first.error().to_string());
     }
     assert_eq!(manager.label(&ids(&manager)[0]).as_deref(), Some("label"));
     let status = manager.persist_status();

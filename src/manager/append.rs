@@ -1,12 +1,12 @@
 //! Appending: each method makes exactly one entry, a child of the leaf, which becomes the leaf
-//! (R18), and gives its id.
+//! (R18), and returns its id.
 //!
-//! When writing fails the entry is in memory all the same, and the next write that succeeds puts
-//! it on disk (R32).
+//! When writing fails the entry is in memory all the same, which the type of the error says, and the
+//! next write that succeeds puts it on disk (R32).
 
 use super::SessionManager;
 use crate::entry::{LineBuilder, time};
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{AppendError, Error, ErrorCode, Result};
 use crate::json::{Json, one_value};
 use crate::load::Message;
 use crate::tree::{Id, hex_text};
@@ -82,13 +82,19 @@ impl Base<'_> {
     }
 }
 
+/// # Appending
+///
+/// Every append makes one entry, a child of the leaf, which becomes the leaf, and returns its id. It
+/// changes memory first and the file second. When it is the writing that fails, the entry is in memory
+/// all the same and goes out with the next successful write: [`AppendError::Unsaved`] has its id, and
+/// appending it again would make a second entry. After [`AppendError::Rejected`] there is none.
 impl SessionManager {
     /// Appends a message: a JSON object with a `role`. An assistant's starts the session (R29).
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when it is not one JSON object; the failure in force; an error of
-    /// writing.
-    pub fn append_message(&mut self, message: &str) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when it is not one JSON object.
+    pub fn append_message(&mut self, message: &str) -> Result<String, AppendError> {
         let (text, message) = self.read_message(message)?;
         self.append_with(|view, new| {
             let line = LineBuilder::within(view.line_buffer(), "message");
@@ -111,24 +117,25 @@ impl SessionManager {
     /// Appends a change of the thinking level; `None` for the default.
     ///
     /// # Errors
-    /// The failure in force; an error of writing. So for every append.
-    pub fn append_thinking_level_change(&mut self, level: Option<&str>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    pub fn append_thinking_level_change(&mut self, level: Option<&str>) -> Result<String, AppendError> {
         self.append(|base| base.line("thinking_level_change").text_or_null("thinkingLevel", level))
     }
 
     /// Appends a change of the service tier; `None` for none.
     ///
     /// # Errors
-    /// As every append.
-    pub fn append_service_tier_change(&mut self, tier: Option<&str>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    pub fn append_service_tier_change(&mut self, tier: Option<&str>) -> Result<String, AppendError> {
         self.append(|base| base.line("service_tier_change").text_or_null("serviceTier", tier))
     }
 
     /// Appends a change of the mode, with data as JSON.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the data is not one JSON value; as every append.
-    pub fn append_mode_change(&mut self, mode: &str, data: Option<&str>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when the data is not one JSON value.
+    pub fn append_mode_change(&mut self, mode: &str, data: Option<&str>) -> Result<String, AppendError> {
         let data = optional(data)?;
         self.append(|base| base.line("mode_change").text("mode", mode).optional_json("data", data.as_deref()))
     }
@@ -136,8 +143,13 @@ impl SessionManager {
     /// Appends a change of the cloud context.
     ///
     /// # Errors
-    /// As every append.
-    pub fn append_context_change(&mut self, context_name: &str, tenant: &str, namespace: &str) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    pub fn append_context_change(
+        &mut self,
+        context_name: &str,
+        tenant: &str,
+        namespace: &str,
+    ) -> Result<String, AppendError> {
         self.append(|base| {
             base.line("context_change")
                 .text("contextName", context_name)
@@ -149,16 +161,17 @@ impl SessionManager {
     /// Appends a change of the model, `provider/id`, of a role; `None` for the role `default`.
     ///
     /// # Errors
-    /// As every append.
-    pub fn append_model_change(&mut self, model: &str, role: Option<&str>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    pub fn append_model_change(&mut self, model: &str, role: Option<&str>) -> Result<String, AppendError> {
         self.append(|base| base.line("model_change").text("model", model).optional_text("role", role))
     }
 
     /// Appends what a sub-agent is started with.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the schema is not one JSON value; as every append.
-    pub fn append_session_init(&mut self, init: &SessionInit<'_>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when the schema is not one JSON value.
+    pub fn append_session_init(&mut self, init: &SessionInit<'_>) -> Result<String, AppendError> {
         let schema = optional(init.output_schema)?;
         self.append(|base| {
             base.line("session_init")
@@ -172,8 +185,9 @@ impl SessionManager {
     /// Appends a compaction.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when a field is not one JSON value; as every append.
-    pub fn append_compaction(&mut self, compaction: &Compaction<'_>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when a field is not one JSON value.
+    pub fn append_compaction(&mut self, compaction: &Compaction<'_>) -> Result<String, AppendError> {
         let details = optional(compaction.details)?;
         let preserve = optional(compaction.preserve_data)?;
         let from_extension = compaction.from_extension.map(|from| from.to_string());
@@ -197,8 +211,9 @@ impl SessionManager {
     /// Appends state of an extension, as JSON.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the data is not one JSON value; as every append.
-    pub fn append_custom_entry(&mut self, custom_type: &str, data: Option<&str>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when the data is not one JSON value.
+    pub fn append_custom_entry(&mut self, custom_type: &str, data: Option<&str>) -> Result<String, AppendError> {
         let data = optional(data)?;
         self.append(|base| {
             base.put(LineBuilder::new("custom").text("customType", custom_type).optional_json("data", data.as_deref()))
@@ -208,8 +223,9 @@ impl SessionManager {
     /// Appends an extension's message.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when a field is not one JSON value; as every append.
-    pub fn append_custom_message(&mut self, message: &CustomMessage<'_>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when a field is not one JSON value.
+    pub fn append_custom_message(&mut self, message: &CustomMessage<'_>) -> Result<String, AppendError> {
         let content = value(message.content)?;
         let details = optional(message.details)?;
         self.append(|base| {
@@ -227,24 +243,25 @@ impl SessionManager {
     /// Appends a selection of MCP tools.
     ///
     /// # Errors
-    /// As every append.
-    pub fn append_mcp_tool_selection(&mut self, names: &[impl AsRef<str>]) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    pub fn append_mcp_tool_selection(&mut self, names: &[impl AsRef<str>]) -> Result<String, AppendError> {
         self.append(|base| base.line("mcp_tool_selection").texts("selectedToolNames", names))
     }
 
     /// Appends the names of rules that were injected.
     ///
     /// # Errors
-    /// As every append.
-    pub fn append_ttsr_injection(&mut self, names: &[impl AsRef<str>]) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    pub fn append_ttsr_injection(&mut self, names: &[impl AsRef<str>]) -> Result<String, AppendError> {
         self.append(|base| base.line("ttsr_injection").texts("injectedRules", names))
     }
 
     /// Appends a label for an entry; `None` or an empty one clears it (R9).
     ///
     /// # Errors
-    /// `ENTRY_NOT_FOUND` when there is no such entry; as every append.
-    pub fn append_label_change(&mut self, target_id: &str, label: Option<&str>) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `ENTRY_NOT_FOUND` when there is no such entry.
+    pub fn append_label_change(&mut self, target_id: &str, label: Option<&str>) -> Result<String, AppendError> {
         let target = self.stored_id(self.index_of(target_id)?);
         self.append(|base| base.line("label").wtf8("targetId", &target).optional_text("label", label))
     }
@@ -253,27 +270,32 @@ impl SessionManager {
     /// the branch that was left held (R9, R21).
     ///
     /// # Errors
-    /// `ENTRY_NOT_FOUND`; `INVALID_ARGUMENT` when the details are not one JSON value; as every
-    /// append.
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `ENTRY_NOT_FOUND`, or with `INVALID_ARGUMENT` when the details are
+    ///   not one JSON value. The leaf has not moved.
     pub fn branch_with_summary(
         &mut self,
         from_id: Option<&str>,
         summary: &str,
         details: Option<&str>,
         from_extension: Option<bool>,
-    ) -> Result<String> {
+    ) -> Result<String, AppendError> {
         let details = optional(details)?;
         let from_extension = from_extension.map(|from| from.to_string());
-        let leaf = from_id.map(|id| self.index_of(id)).transpose()?;
-        let from = leaf.map_or_else(|| b"root".to_vec(), |leaf| self.stored_id(leaf));
-        self.view.set_leaf(leaf);
-        self.append(|base| {
-            base.line("branch_summary")
-                .wtf8("fromId", &from)
-                .text("summary", summary)
-                .optional_json("details", details.as_deref())
-                .optional_json("fromExtension", from_extension.as_deref().map(str::as_bytes))
-        })
+        self.append_below(
+            |manager| from_id.map(|id| manager.index_of(id)).transpose(),
+            |view, new| {
+                let from = new.leaf.and_then(|leaf| view.tree().id_bytes(leaf));
+                let line = Base { new, view }
+                    .line("branch_summary")
+                    .wtf8("fromId", from.as_deref().unwrap_or(b"root"))
+                    .text("summary", summary)
+                    .optional_json("details", details.as_deref())
+                    .optional_json("fromExtension", from_extension.as_deref().map(str::as_bytes))
+                    .finish();
+                view.push(line)
+            },
+        )
     }
 
     /// Appends an entry of any type: `fields` is a JSON object with a string `type`, to which id,
@@ -281,9 +303,10 @@ impl SessionManager {
     /// are not taken from it.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when it is not such an object, or is a `session`; `ENTRY_NOT_FOUND` for a
-    /// label of no entry; as every append.
-    pub fn append_entry(&mut self, fields: &str) -> Result<String> {
+    /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when it is not such an object, or is a
+    ///   `session`, and with `ENTRY_NOT_FOUND` for a label of no entry.
+    pub fn append_entry(&mut self, fields: &str) -> Result<String, AppendError> {
         let fields = object(fields)?;
         let json = Json::new(&fields);
         let type_name = json.get_str("type").filter(|name| name != "session").ok_or_else(|| {
@@ -303,21 +326,36 @@ impl SessionManager {
         })
     }
 
-    fn append(&mut self, build: impl FnOnce(&Base<'_>) -> LineBuilder) -> Result<String> {
+    fn append(&mut self, build: impl FnOnce(&Base<'_>) -> LineBuilder) -> Result<String, AppendError> {
         self.append_with(|view, new| {
             let line = build(&Base { new, view }).finish();
             view.push(line)
         })
     }
 
-    fn append_with(&mut self, push: impl FnOnce(&mut SessionView, &NewEntry) -> Result<u32>) -> Result<String> {
+    fn append_with(
+        &mut self,
+        push: impl FnOnce(&mut SessionView, &NewEntry) -> Result<u32>,
+    ) -> Result<String, AppendError> {
+        self.append_below(|manager| Ok(manager.view.tree().leaf()), push)
+    }
+
+    /// Appends a child of the entry that `parent` finds once what others wrote was read.
+    fn append_below(
+        &mut self,
+        parent: impl FnOnce(&Self) -> Result<Option<u32>>,
+        push: impl FnOnce(&mut SessionView, &NewEntry) -> Result<u32>,
+    ) -> Result<String, AppendError> {
         let now = self.options.generator.now_ms();
         let begun = self.begin_append(now);
-        let new = NewEntry { id: self.new_entry_id(), leaf: self.view.tree().leaf(), now_ms: now };
+        let leaf = parent(self)?;
+        let new = NewEntry { id: self.new_entry_id(), leaf, now_ms: now };
         let index = push(&mut self.view, &new)?;
         self.view.set_leaf(Some(index));
-        self.appended(index, begun, now)?;
-        Ok(new.id)
+        match self.appended(index, begun, now) {
+            Ok(()) => Ok(new.id),
+            Err(error) => Err(AppendError::Unsaved { id: new.id, error }),
+        }
     }
 
     /// The id of an entry as it is stored, in WTF-8: what a caller has of it is a Rust string.

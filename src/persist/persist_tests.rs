@@ -12,7 +12,7 @@ mod scripts;
 
 use crate::manager::{ManagerOptions, SessionManager, TitleSource};
 use crate::view::{SessionView, ViewOptions};
-use crate::{ErrorCode, Result};
+use crate::{AppendError, ErrorCode, Result};
 use places::{Files, Place, Stored};
 use std::path::{Path, PathBuf};
 
@@ -173,13 +173,17 @@ impl<'p> Run<'p> {
         self.append(|manager| manager.append_message(ASSISTANT));
     }
 
-    fn append(&mut self, append: impl FnOnce(&mut SessionManager) -> Result<String>) {
+    fn append(&mut self, append: impl FnOnce(&mut SessionManager) -> Result<String, AppendError>) {
         let Some(manager) = &self.manager else { return };
         let (before, started) = (manager.entries().len(), self.sessions[self.current].started);
         let latched = manager.persist_status().error.is_some();
         let mut id = None;
         let done = if started {
-            self.write(Call::Write, |manager| append(manager).inspect(|new| id = Some(new.clone())))
+            self.write(Call::Write, |manager| {
+                let result = append(manager);
+                id = result.as_ref().map_or_else(AppendError::entry_id, |id| Some(id)).map(str::to_owned);
+                result.map_err(|error| error.error().clone())
+            })
         } else {
             // Nothing is written before the session starts (R29): nothing can fail.
             assert!(!latched);
@@ -192,7 +196,8 @@ impl<'p> Run<'p> {
         assert_eq!(manager.entries().len(), before + 1);
         let (leaf, text) = entries(manager).pop().unwrap();
         assert_eq!(manager.leaf().unwrap().id().unwrap(), leaf);
-        assert!(id.is_none_or(|id| id == leaf));
+        // B23: the error has its id.
+        assert_eq!(id.as_ref(), Some(&leaf));
         let session = &mut self.sessions[self.current];
         session.entries.push(Expected { id: leaf, texts: vec![text], acknowledged: false });
         if done && started {

@@ -34,7 +34,7 @@ fn r56_deleting_only_the_first_half() {
         if there == (false, true) {
             halves += 1;
             assert!(error.message().starts_with(&start), "{error}");
-            assert!(std::error::Error::source(&error).is_some(), "the cause is told");
+            assert!(error.io_error().is_some(), "the cause is told");
         } else {
             assert_eq!(there, (true, true), "step {at}: {error}");
         }

@@ -45,7 +45,8 @@ static inline void check_status_(int32_t got, int32_t wanted, const char *what, 
     }
     if (wanted == LEAFLOG_STATUS_OK) {
         check_(error == NULL, "no error is made when a call succeeds", file, line);
-    } else if (error != NULL) {
+    } else {
+        check_(error != NULL, "an error is made when a call fails", file, line);
         check_(leaflog_error_status(error) == wanted, "the error has the status", file, line);
         check_(strlen(leaflog_error_message(error)) > 0, "the error has a message", file, line);
         check_(strlen(leaflog_error_text(error)) >= strlen(leaflog_error_message(error)), "text", file, line);

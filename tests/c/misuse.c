@@ -161,6 +161,7 @@ static void null_everywhere(void) {
     CHECK(leaflog_error_status(NULL) == bad && leaflog_error_message(NULL) == NULL);
     CHECK(leaflog_error_text(NULL) == NULL && leaflog_error_path(NULL) == NULL);
     CHECK(leaflog_error_line(NULL) == 0 && leaflog_error_os_errno(NULL) == 0);
+    CHECK(leaflog_error_entry_id(NULL) == NULL);
 
     /* Nothing of it was written anywhere. */
     CHECK(out.data == NULL && number == 7 && flag && found == -1 && str.data == NULL);

@@ -407,7 +407,18 @@ static void failures(const char *agent, const char *cwd) {
     int32_t status = leaflog_session_append_message(session, S(ASSISTANT), &id, &error);
     CHECK(status == LEAFLOG_STATUS_IO);
     CHECK(leaflog_error_os_errno(error) == 20);
+    /* B23: the entry is in memory, and both places have its id. */
+    const char *in_memory = leaflog_error_entry_id(error);
+    CHECK(in_memory != NULL && strcmp(in_memory, id.text) == 0 && strlen(in_memory) == 8);
+    CHECK(strstr(leaflog_error_text(error), in_memory) != NULL);
+    leaflog_string leaf;
+    CHECK(leaflog_session_leaf_id(session, &leaf, NULL) == LEAFLOG_STATUS_OK);
+    TEXT(leaf, id.text);
     SEEN(status);
+    memset(&id, 'x', sizeof id);
+    CHECK(leaflog_session_append_message(session, S("[]"), &id, &error) == LEAFLOG_STATUS_INVALID_ARGUMENT);
+    CHECK(leaflog_error_entry_id(error) == NULL);
+    SEEN(LEAFLOG_STATUS_INVALID_ARGUMENT);
     CHECK(id.text[0] == 'x' && id.text[23] == 'x');
     CHECK(lines.count == 1 && strstr(lines.last, dir) != NULL);
     CHECK(lines.from_inside == LEAFLOG_STATUS_BUSY);

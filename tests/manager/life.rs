@@ -1,7 +1,7 @@
 //! When a session is written, and what stands at its path when it is opened.
 
 use super::common::{ASSISTANT, Dir, USER, file, ids, leaf, names_in, read, text};
-use leaflog::{Durability, ErrorCode, Leaf, ManagerOptions, SessionManager, SessionView};
+use leaflog::{AppendError, Durability, Error, ErrorCode, Leaf, ManagerOptions, SessionManager, SessionView};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -185,15 +185,15 @@ fn r32_failures_stay_in_force() {
     assert_eq!(first.code(), ErrorCode::IsADirectory);
     let entry = r#"{"type":"message","id":"00000001","parentId":null,"message":{}}"#;
     let again = [
-        m.append_message(USER).unwrap_err(),
-        m.append_label_change("00000001", Some("x")).unwrap_err(),
+        m.append_message(USER).unwrap_err().error().clone(),
+        m.append_label_change("00000001", Some("x")).unwrap_err().error().clone(),
         m.flush().unwrap_err(),
         m.close().unwrap_err(),
         m.rewrite_entries(&[("00000001", entry)]).unwrap_err(),
         m.set_session_name("Name", leaflog::TitleSource::User).unwrap_err(),
     ];
     for error in again {
-        assert_eq!(error.to_string(), first.to_string());
+        assert_eq!(error.to_string(), first.error().to_string());
     }
     // Memory has everything.
     assert_eq!(ids(&m), ["00000001", "00000002", "00000003", "00000004"]);
@@ -201,7 +201,7 @@ fn r32_failures_stay_in_force() {
     assert_eq!(m.title(), None);
     let status = m.persist_status();
     assert_eq!((status.unsaved, status.last_saved), (4, None));
-    assert_eq!(status.error.unwrap().to_string(), first.to_string());
+    assert_eq!(status.error.unwrap().to_string(), first.error().to_string());
     // Logged once, with the session's file.
     let logged = log.lock().unwrap().clone();
     assert_eq!(logged.len(), 1, "{logged:?}");
@@ -219,6 +219,74 @@ fn r32_failures_stay_in_force() {
     m.append_message(USER).unwrap();
     m.close().unwrap();
     assert_eq!(read(&path).lines().count(), 7);
+}
+
+// B23: the error of an append says whether there is an entry all the same, and which.
+#[test]
+fn b23_an_append_that_could_not_be_written_says_which_entry_there_is() {
+    let dir = Dir::new();
+    let (mut m, path) = blocked(&dir, Arc::default());
+    let error = m.append_message(ASSISTANT).unwrap_err();
+    let AppendError::Unsaved { id, error: cause } = &error else { panic!("{error:?}") };
+    assert_eq!((id.as_str(), leaf(&m).as_deref()), ("00000002", Some("00000002")));
+    assert_eq!((error.entry_id(), error.code()), (Some("00000002"), ErrorCode::IsADirectory));
+    assert_eq!((error.path(), error.message()), (Some(&*path), cause.message()));
+    assert_eq!(error.to_string(), format!("{cause}; entry 00000002 is in memory, unsaved"));
+    // Where `?` turns it into the error of other calls, that says so too.
+    let plain = Error::from(error.clone());
+    assert_eq!((plain.code(), plain.to_string()), (error.code(), error.to_string()));
+    assert_eq!(
+        m.persist_status().error.unwrap().to_string(),
+        cause.to_string(),
+        "the sticky error is not of one entry"
+    );
+    // So does every other append, with an id of its own.
+    let next: [(&str, Result<String, AppendError>); 4] = [
+        ("00000003", m.append_label_change("00000001", Some("x"))),
+        ("00000004", m.branch_with_summary(Some("00000001"), "it led nowhere", None, None)),
+        ("00000005", m.append_entry(r#"{"type":"odd"}"#)),
+        ("00000006", m.append_thinking_level_change(None)),
+    ];
+    for (id, result) in next {
+        assert_eq!(result.unwrap_err().entry_id(), Some(id));
+    }
+    assert_eq!(leaf(&m).as_deref(), Some("00000006"));
+    // They are there once, without being appended again.
+    std::fs::remove_dir(&path).unwrap();
+    m.ensure_on_disk().unwrap();
+    let written = SessionView::open(&path).unwrap();
+    assert_eq!(ids(&written), ["00000001", "00000002", "00000003", "00000004", "00000005", "00000006"]);
+    let parents = |view: &SessionView| {
+        let parents = view.entries().map(|entry| entry.parent().map(|parent| parent.position()));
+        parents.collect::<Vec<_>>()
+    };
+    assert_eq!(parents(&written), [None, Some(0), Some(1), Some(0), Some(3), Some(4)]);
+}
+
+// B23: and when there is none, nothing has changed.
+#[test]
+fn b23_a_rejected_append_changes_nothing() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(USER).unwrap();
+    m.append_message(ASSISTANT).unwrap();
+    let before = text(&m);
+    let rejected: [(ErrorCode, Result<String, AppendError>); 6] = [
+        (ErrorCode::InvalidArgument, m.append_message("[]")),
+        (ErrorCode::InvalidArgument, m.append_mode_change("plan", Some("{"))),
+        (ErrorCode::InvalidArgument, m.append_entry(r#"{"type":"session"}"#)),
+        (ErrorCode::EntryNotFound, m.append_label_change("nobody", Some("x"))),
+        (ErrorCode::EntryNotFound, m.branch_with_summary(Some("nobody"), "s", None, None)),
+        (ErrorCode::InvalidArgument, m.branch_with_summary(Some("00000001"), "s", Some("{"), None)),
+    ];
+    for (code, result) in rejected {
+        let error = result.unwrap_err();
+        assert!(matches!(error, AppendError::Rejected(_)), "{error:?}");
+        assert_eq!((error.code(), error.entry_id()), (code, None));
+        assert_eq!(error.to_string(), error.error().to_string());
+    }
+    assert_eq!((ids(&m).len(), leaf(&m).as_deref()), (2, Some("00000002")));
+    assert_eq!(text(&m), before);
 }
 
 // R32: these start without the failure in force.

@@ -93,6 +93,20 @@ fn r12_an_older_file_in_its_place() {
     assert_eq!(ids(&SessionView::open(&path).unwrap()), ["m", "00000001"]);
 }
 
+// B23: a summary can be appended below an entry that only the file has yet, and the leaf moves with the append alone.
+#[test]
+fn b23_a_summary_below_an_entry_of_another_process() {
+    let dir = Dir::new();
+    let path = dir.put("s.jsonl", lines(&[HEADER, FIRST]));
+    let mut m = dir.options().open(&path).unwrap();
+    append(&m, &FIRST.replace(r#""id":"m""#, r#""id":"theirs""#));
+    let id = m.branch_with_summary(Some("theirs"), "what was", None, None).unwrap();
+    let summary = m.entry(&id).unwrap();
+    assert_eq!(summary.parent().unwrap().id().as_deref(), Some("theirs"));
+    assert!(read(&path).lines().last().unwrap().contains(r#""parentId":"theirs""#));
+    assert!(read(&path).lines().last().unwrap().contains(r#""fromId":"theirs""#));
+}
+
 // R53d: what was held before a file was replaced is there once, the oldest of it; without the option it is not.
 #[test]
 fn r53_what_was_held_before_a_file_was_replaced() {

@@ -5,7 +5,7 @@ use super::ops::{Append, Pick};
 use super::place::{last_entries, now};
 use super::state::{Held, Manager, Seen};
 use super::world::World;
-use leaflog::{Compaction, CustomMessage, ErrorCode, Result, SessionInit, SessionManager, TitleSource};
+use leaflog::{AppendError, Compaction, CustomMessage, Error, ErrorCode, SessionInit, SessionManager, TitleSource};
 use std::rc::Rc;
 
 const TEXTS: &[&str] = &["plain", "q\"\\\n\u{2028}", "\u{7f}\u{1}\u{e9}\u{1f600}", "", "image_url", "x"];
@@ -43,7 +43,7 @@ impl World {
         manager: &mut Manager,
         kind: &str,
         body: Body,
-        real: impl FnOnce(&mut SessionManager) -> Result<String>,
+        real: impl FnOnce(&mut SessionManager) -> Result<String, AppendError>,
     ) {
         let assistant = kind == "message" && body(FULL).1.starts_with(",\"message\":{\"role\":\"assistant\"");
         let result = real(&mut manager.real);
@@ -51,8 +51,12 @@ impl World {
         if self.persisted() && state.started {
             self.sync(state);
         }
-        // An entry that could not be written is in memory all the same (R32).
-        let id = result.as_ref().map_or_else(|_| last_entries(1).remove(0), String::clone);
+        // An entry that could not be written is in memory all the same (R32), and the error has its id (B23).
+        let id = match &result {
+            Ok(id) => id.clone(),
+            Err(error) => error.entry_id().unwrap().to_owned(),
+        };
+        assert_eq!(id, last_entries(1).remove(0));
         assert!(id.len() == 8 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{id}");
         let item = Item::new(kind, &id, state.leaf.as_deref(), &now(), body);
         assert!(result.is_err() || state.find(&id).is_none(), "{id} is used");
@@ -63,7 +67,7 @@ impl World {
             state.started = true;
             self.write_append(state);
         }
-        self.settle(result);
+        self.settle(result.map_err(Error::from));
     }
 
     pub fn summary(&mut self, manager: &mut Manager, pick: Option<Pick>, at: u8) {

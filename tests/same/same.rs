@@ -228,7 +228,7 @@ impl Runner {
             "message" => {
                 let result = manager.append_message(fields.0[1]);
                 self.messages.extend(result.iter().cloned());
-                result
+                Ok(result?)
             }
             "change" => {
                 let id = id_at(manager, 1);
@@ -241,23 +241,23 @@ impl Runner {
                 let text = format!(r#"{base},"message":{}}}"#, fields.0[2]);
                 done(manager.rewrite_entries(&[(&id, &text)])?)
             }
-            "thinking" => manager.append_thinking_level_change(fields.optional(1).as_deref()),
-            "tier" => manager.append_service_tier_change(fields.optional(1).as_deref()),
-            "mode" => manager.append_mode_change(&fields.text(1), fields.json(2)),
-            "context" => manager.append_context_change(&fields.text(1), &fields.text(2), &fields.text(3)),
-            "model" => manager.append_model_change(&fields.text(1), fields.optional(2).as_deref()),
+            "thinking" => Ok(manager.append_thinking_level_change(fields.optional(1).as_deref())?),
+            "tier" => Ok(manager.append_service_tier_change(fields.optional(1).as_deref())?),
+            "mode" => Ok(manager.append_mode_change(&fields.text(1), fields.json(2))?),
+            "context" => Ok(manager.append_context_change(&fields.text(1), &fields.text(2), &fields.text(3))?),
+            "model" => Ok(manager.append_model_change(&fields.text(1), fields.optional(2).as_deref())?),
             "init" => {
                 let tools = fields.list(3);
-                manager.append_session_init(&SessionInit {
+                Ok(manager.append_session_init(&SessionInit {
                     system_prompt: &fields.text(1),
                     task: &fields.text(2),
                     tools: &tools.iter().map(String::as_str).collect::<Vec<_>>(),
                     output_schema: fields.json(4),
-                })
+                })?)
             }
             "compaction" => {
                 let first_kept_entry_id = id_at(manager, 3);
-                manager.append_compaction(&Compaction {
+                Ok(manager.append_compaction(&Compaction {
                     summary: &fields.text(1),
                     short_summary: fields.optional(2).as_deref(),
                     first_kept_entry_id: &first_kept_entry_id,
@@ -265,21 +265,21 @@ impl Runner {
                     from_extension: fields.choice(5),
                     details: fields.json(6),
                     preserve_data: fields.json(7),
-                })
+                })?)
             }
-            "custom" => manager.append_custom_entry(&fields.text(1), fields.json(2)),
-            "custom-message" => manager.append_custom_message(&CustomMessage {
+            "custom" => Ok(manager.append_custom_entry(&fields.text(1), fields.json(2))?),
+            "custom-message" => Ok(manager.append_custom_message(&CustomMessage {
                 custom_type: &fields.text(1),
                 display: fields.is(2, "yes"),
                 attribution: fields.optional(3).as_deref(),
                 details: fields.json(4),
                 content: fields.0[5],
-            }),
-            "mcp" => manager.append_mcp_tool_selection(&fields.list(1)),
-            "ttsr" => manager.append_ttsr_injection(&fields.list(1)),
+            })?),
+            "mcp" => Ok(manager.append_mcp_tool_selection(&fields.list(1))?),
+            "ttsr" => Ok(manager.append_ttsr_injection(&fields.list(1))?),
             "label" => {
                 let id = id_at(manager, 1);
-                manager.append_label_change(&id, fields.optional(2).as_deref())
+                Ok(manager.append_label_change(&id, fields.optional(2).as_deref())?)
             }
             "branch" => {
                 let id = id_at(manager, 1);
@@ -291,7 +291,7 @@ impl Runner {
             }
             "branch-summary" => {
                 let id = fields.json(1).map(|_| id_at(manager, 1));
-                manager.branch_with_summary(id.as_deref(), &fields.text(2), fields.json(4), fields.choice(3))
+                Ok(manager.branch_with_summary(id.as_deref(), &fields.text(2), fields.json(4), fields.choice(3))?)
             }
             "artifact" => manager.save_artifact(fields.text(2).as_bytes(), &fields.text(1)),
             "allocate" => {

@@ -424,7 +424,8 @@ fn errors_that_come_late() {
                 "append" => {
                     let error = m.append_message(USER).unwrap_err();
                     expected.push(leaf(&m).unwrap());
-                    error
+                    assert_eq!(error.entry_id(), expected.last().map(String::as_str));
+                    error.error().clone()
                 }
                 "flush" => m.flush().unwrap_err(),
                 "close" => m.close().unwrap_err(),

@@ -8,7 +8,7 @@ use crate::session::{self, leaflog_session};
 use crate::status::leaflog_status;
 use leaflog_core::{Compaction, CustomMessage, SessionInit, SessionManager};
 
-/// Appends and gives the id.
+/// Appends and gives the id, also of an entry that is in memory although it could not be written.
 fn append(
     session: *mut leaflog_session,
     id: *mut leaflog_id,
@@ -17,9 +17,12 @@ fn append(
 ) -> leaflog_status {
     guard(error, || {
         let out = Out::optional(id, "id")?;
-        let id = session::work(session, append)?;
-        out.put_with(|| leaflog_id::new(&id));
-        Ok(())
+        let result = session::work(session, append);
+        let id = result.as_ref().map_or_else(Failure::entry_id, |id| Some(id));
+        if let Some(id) = id {
+            out.put(leaflog_id::new(id));
+        }
+        result.map(drop)
     })
 }
 
@@ -41,10 +44,12 @@ fn choice(value: i32, what: &str) -> Result<Option<bool>, Failure> {
 
 /// Appends a message: a JSON object with a `role`. An assistant's starts the session.
 ///
-/// For this and every append: `id`, which may be NULL, gets the entry's id. When writing fails the
-/// entry is in memory all the same and becomes the leaf, the failure stays in force for later calls,
-/// and `leaflog_session_ensure_on_disk()` is the way to try again; INVALID_ARGUMENT,
-/// INVALID_UTF8 and ENTRY_NOT_FOUND change nothing.
+/// For this and every append: `id`, which may be NULL, receives the entry's id. When the entry cannot be
+/// written, the call fails, but the entry is in memory and is the leaf: `id` receives its id, and
+/// `leaflog_error_entry_id()` returns it. Do not append it again. After LOCKED, the next append or flush that
+/// succeeds writes it; any other error of writing is sticky, and `leaflog_session_ensure_on_disk()` tries again.
+/// All other failures, INVALID_ARGUMENT, INVALID_UTF8 and ENTRY_NOT_FOUND among them, append nothing and leave
+/// `id` as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_session_append_message(
     session: *mut leaflog_session,

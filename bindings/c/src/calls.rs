@@ -113,6 +113,7 @@ static FUNCTIONS: LazyLock<Vec<Known>> = LazyLock::new(|| {
         error::leaflog_error_path(_),
         error::leaflog_error_line(_),
         error::leaflog_error_os_errno(_),
+        error::leaflog_error_entry_id(_),
         error::leaflog_error_free(_),
         finding::leaflog_list(_, _, _, _, _),
         finding::leaflog_list_all(_, _, _, _),

@@ -3,7 +3,7 @@
 use crate::abi::path_bytes;
 use crate::status::leaflog_status;
 use crate::table::{self, Opaque};
-use leaflog_core::Error;
+use leaflog_core::{AppendError, Error};
 use std::any::Any;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,6 +34,7 @@ pub(crate) struct Failure {
     path: Option<CString>,
     line: u64,
     os_errno: i32,
+    entry_id: Option<CString>,
 }
 
 /// A text as C reads it: a NUL inside, which a message can quote, becomes a blank.
@@ -47,9 +48,14 @@ fn c_text(mut text: Vec<u8>) -> CString {
 }
 
 impl Failure {
+    /// The id of the entry that an append has put in memory all the same.
+    pub(crate) fn entry_id(&self) -> Option<&str> {
+        self.entry_id.as_ref().and_then(|id| id.to_str().ok())
+    }
+
     pub(crate) fn new(status: leaflog_status, message: impl Into<String>) -> Self {
         let message = c_text(message.into().into_bytes());
-        Self { status, text: message.clone(), message, path: None, line: 0, os_errno: 0 }
+        Self { status, text: message.clone(), message, path: None, line: 0, os_errno: 0, entry_id: None }
     }
 
     pub(crate) fn argument(message: impl Into<String>) -> Self {
@@ -92,7 +98,16 @@ impl From<Error> for Failure {
             path: error.path().map(|path| c_text(path_bytes(path))),
             line: error.line().unwrap_or(0),
             os_errno: error.os_errno().unwrap_or(0),
+            entry_id: None,
         }
+    }
+}
+
+impl From<AppendError> for Failure {
+    fn from(error: AppendError) -> Self {
+        let text = c_text(error.to_string().into_bytes());
+        let entry_id = error.entry_id().map(|id| c_text(id.into()));
+        Self { text, entry_id, ..Self::from(error.error().clone()) }
     }
 }
 
@@ -156,6 +171,13 @@ pub extern "C" fn leaflog_error_line(error: *const leaflog_error) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_error_os_errno(error: *const leaflog_error) -> i32 {
     read(error, 0, |error| error.os_errno)
+}
+
+/// The id of the entry that an append left in memory because it could not be written: do not append it again.
+/// NUL-terminated, borrowed from the error; NULL when nothing was appended, and for the errors of other functions.
+#[unsafe(no_mangle)]
+pub extern "C" fn leaflog_error_entry_id(error: *const leaflog_error) -> *const c_char {
+    read(error, ptr::null(), |error| error.entry_id.as_ref().map_or(ptr::null(), |id| id.as_ptr()))
 }
 
 /// Frees an error. NULL is nothing to free.

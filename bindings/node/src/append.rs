@@ -1,10 +1,10 @@
 //! Appending. A string of JavaScript may hold half a surrogate pair, which only JSON text carries
 //! on: so entries come as JSON.
 
-use crate::error::invalid;
+use crate::error::{convert_append, invalid};
 use crate::session::{Handle, Session};
 use crate::text;
-use leaflog::SessionManager;
+use leaflog::{AppendError, SessionManager};
 use napi::{Env, JsString};
 use napi_derive::napi;
 
@@ -12,9 +12,10 @@ use napi_derive::napi;
 fn append<'env>(
     env: &'env Env,
     session: &Session,
-    run: impl FnOnce(&mut SessionManager) -> leaflog::Result<String>,
+    run: impl FnOnce(&mut SessionManager) -> leaflog::Result<String, AppendError>,
 ) -> napi::Result<JsString<'env>> {
-    text::string(env, session.run(run)?.as_bytes())
+    let id = run(&mut *session.manager()?).map_err(convert_append)?;
+    text::string(env, id.as_bytes())
 }
 
 #[napi(catch_unwind)]

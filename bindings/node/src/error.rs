@@ -1,6 +1,6 @@
 //! Errors on their way to the engine.
 
-use leaflog::Error;
+use leaflog::{AppendError, Error};
 use napi_derive::napi;
 use serde_json::json;
 use std::any::Any;
@@ -9,6 +9,15 @@ use std::path::Path;
 
 /// An error as the facade takes it apart: a mark, then JSON.
 pub(crate) fn convert(error: Error) -> napi::Error {
+    marked(&error, None)
+}
+
+/// The same of an append, with the id of the entry that is in memory all the same.
+pub(crate) fn convert_append(error: AppendError) -> napi::Error {
+    marked(error.error(), error.entry_id())
+}
+
+fn marked(error: &Error, entry_id: Option<&str>) -> napi::Error {
     // Where it happened is said as in Rust, but not twice.
     let path = error.path().map(Path::to_string_lossy);
     let message = match (error.message(), &path) {
@@ -22,6 +31,7 @@ pub(crate) fn convert(error: Error) -> napi::Error {
         "path": path,
         "line": error.line(),
         "errno": error.os_errno(),
+        "entryId": entry_id,
     });
     napi::Error::from_reason(format!("leaflog:{fields}"))
 }

@@ -203,6 +203,9 @@ pub(super) struct Place {
 
 /// What the library writes to a place.
 pub(super) trait Given {
+    /// A call that failed may have written it too.
+    const OF_FAILURES_TOO: bool = false;
+
     fn given(&self, world: &World, place: &Place);
 }
 
@@ -219,6 +222,8 @@ impl Given for leaflog_str {
 }
 
 impl Given for leaflog_id {
+    const OF_FAILURES_TOO: bool = true;
+
     fn given(&self, world: &World, _: &Place) {
         let text: Vec<u8> = self.text.iter().map(|byte| byte.cast_unsigned()).take_while(|byte| *byte != 0).collect();
         world.hold(text.len() <= 16, || "an id is longer than 16 characters".to_owned());

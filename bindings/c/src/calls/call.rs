@@ -129,10 +129,14 @@ impl<'w> Call<'w> {
             }
             _ => {
                 let start: *mut u8 = self.keep(Memory::new(size_of::<T>(), UNTOUCHED));
-                self.untouched(name, start, size_of::<T>(), true);
+                if !T::OF_FAILURES_TOO {
+                    self.untouched(name, start, size_of::<T>(), true);
+                }
                 let place = Place { owner: self.first.unwrap_or(0), function: self.name, name };
                 self.checks.push(Box::new(move |world, done| {
-                    if done {
+                    // SAFETY: the memory is kept until the call is over.
+                    let mut bytes = unsafe { std::slice::from_raw_parts(start, size_of::<T>()) }.iter();
+                    if done || T::OF_FAILURES_TOO && bytes.any(|byte| *byte != UNTOUCHED) {
                         // SAFETY: the library wrote a `T`, which was seen above.
                         let value = unsafe { start.cast::<T>().read() };
                         value.given(world, &place);
@@ -350,6 +354,8 @@ fn read_error(world: &World, name: &str, status: leaflog_status, error: *mut lea
     text(error::leaflog_error_path(error));
     error::leaflog_error_line(error);
     error::leaflog_error_os_errno(error);
+    let in_memory = text(error::leaflog_error_entry_id(error));
+    world.hold(in_memory.is_none_or(|len| (1..=16).contains(&len)), || format!("{name}: the error has no such id"));
     world.hold(error::leaflog_error_status(error) == status, || format!("{name}: the error is not {status:?}"));
     world.hold(message.is_some_and(|len| len > 0) && whole >= message, || format!("{name}: the error says nothing"));
     if world.next(4) != 1 {
