@@ -14,6 +14,8 @@ mod copies;
 mod files;
 #[path = "manager/life.rs"]
 mod life;
+#[path = "manager/locks.rs"]
+mod locks;
 #[path = "manager/migration.rs"]
 mod migration;
 #[path = "manager/moves.rs"]

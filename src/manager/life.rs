@@ -5,7 +5,6 @@ use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::paths;
 use crate::storage::{artifacts_dir, disk};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -273,9 +272,9 @@ fn move_dir(from: &Path, to: &Path) -> io::Result<()> {
     }
     copy_dir(from, to).inspect_err(|_| {
         // What was copied so far is not the folder.
-        let _: io::Result<()> = std::fs::remove_dir_all(to);
+        let _: io::Result<()> = disk::remove_dir_all(to);
     })?;
-    std::fs::remove_dir_all(from)
+    disk::remove_dir_all(from)
 }
 
 fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
@@ -286,11 +285,7 @@ fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_dir(&entry.path(), &target)?;
         } else {
-            // A pipe would be waited for, a device may have no end.
-            disk::open_plain(&entry.path())?;
-            std::fs::copy(entry.path(), &target)?;
-            // The old one is removed next.
-            disk::sync(&File::open(&target)?)?;
+            disk::copy_file(&entry.path(), &target)?;
         }
     }
     disk::sync_dir(to)

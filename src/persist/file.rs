@@ -135,42 +135,34 @@ impl SessionFile {
         {
             return Ok(None);
         }
-        let leftover = temp::has_leftover(&self.inner.path);
+        temp::remove_leftover(&self.inner.path);
         let mut view = match self.inner.read() {
             Ok(view) => view,
             Err(error) if error.code() == ErrorCode::NotASession => return Ok(None),
             Err(error) => return Err(error),
         };
-        let is_older = rewrite_older && view.is_migrated();
-        if is_older || leftover {
-            match self.lock.acquire(true) {
-                // What is left can wait, and may be what the holder of the lock is writing.
-                Err(error) if is_older => return Err(error),
-                Err(_) => {}
-                Ok(_held) => {
-                    temp::remove_leftover(&self.inner.path);
-                    if is_older {
-                        // Another process may have done it meanwhile.
-                        view = self.inner.read()?;
-                        if view.is_migrated() {
-                            self.inner.write_anew(&mut view, &mut Pending::default(), now_ms)?;
-                        }
-                    }
-                }
+        if rewrite_older && view.is_migrated() {
+            let _held = self.lock.acquire(true)?;
+            // Another process may have done it meanwhile.
+            view = self.inner.read()?;
+            if view.is_migrated() {
+                self.inner.write_anew(&mut view, &mut Pending::default(), now_ms)?;
             }
         }
         Ok(Some(view))
     }
 
-    /// Takes the lock and looks at the path.
-    fn lock(&mut self) -> Result<(Held, &mut Inner, Option<Identity>)> {
+    /// Takes the lock and looks at the path. An append to the file that is known needs no more; with
+    /// `verify`, another file may take the place of this one.
+    fn lock(&mut self, verify: bool) -> Result<(Held, &mut Inner, Option<Identity>)> {
         let Self { lock, inner } = self;
-        let held = lock.acquire(false)?;
-        let now = inner.look()?;
-        if now.is_some() && now == inner.known {
-            return Ok((held, inner, now));
+        if !verify {
+            let held = lock.acquire(false)?;
+            let now = inner.look()?;
+            if now.is_some() && now == inner.known {
+                return Ok((held, inner, now));
+            }
         }
-        drop(held);
         let held = lock.acquire(true)?;
         let now = inner.look()?;
         Ok((held, inner, now))
@@ -197,23 +189,25 @@ impl SessionFile {
                 self.inner.write_anew(view, pending, now_ms)
             }
             Found::Known => self.inner.append(view, pending),
-            Found::Nothing => self.inner.write_anew(view, pending, now_ms),
+            Found::Nothing => self.inner.write_first(view, pending, now_ms),
         }
     }
 
     /// Takes the lock and takes in what others wrote, which comes before the entry that is to be
     /// appended (R53c).
     pub(crate) fn begin_append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<Begun> {
-        let (held, inner, now) = self.lock()?;
+        let (held, inner, now) = self.lock(view.is_migrated() || self.inner.sync_failed)?;
         let found = inner.catch_up(now, view, pending, now_ms)?;
         Ok(Begun { _held: held, found })
     }
 
     /// Writes everything: for the first time, or anew (R29, R31).
     pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        let (_held, inner, now) = self.lock()?;
-        inner.catch_up(now, view, pending, now_ms)?;
-        inner.write_anew(view, pending, now_ms)
+        let (_held, inner, now) = self.lock(true)?;
+        match inner.catch_up(now, view, pending, now_ms)? {
+            Found::Known => inner.write_anew(view, pending, now_ms),
+            Found::Nothing => inner.write_first(view, pending, now_ms),
+        }
     }
 
     /// Runs `action` under the lock, with a way to take in what others wrote (R53).
@@ -225,16 +219,18 @@ impl SessionFile {
     /// Writes a copy of a session; nothing may be at the path.
     pub(crate) fn write_copy(&mut self, source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<()> {
         let _held = self.lock.acquire(true)?;
-        if self.inner.path.exists() {
+        if disk::is_there(&self.inner.path) {
             let message = "cannot write the session: the file exists";
             return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.inner.path));
         }
         let (temp, ()) = self.inner.write_file(source.source().len(), |sink| copy(source, header, lines, sink))?;
-        temp.put_in_place(&self.inner.path).map_err(|error| self.inner.failed(error))?;
+        temp.put_in_free_place(&self.inner.path).map_err(|error| self.inner.failed(error))?;
         self.inner.sync_dir().inspect_err(|_| {
             // A copy that nobody goes on in is not wanted.
             let _: std::io::Result<()> = disk::unlink(&self.inner.path);
-        })
+        })?;
+        temp::sweep(self.inner.dir());
+        Ok(())
     }
 
     /// What is known of the file.
@@ -469,14 +465,22 @@ impl Inner {
         Ok(())
     }
 
+    /// Writes everything where nothing is.
+    fn write_first(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.write_anew(view, pending, now_ms)?;
+        temp::sweep(self.dir());
+        Ok(())
+    }
+
     /// Puts a new file in the place of the old, or where there is none (R31).
     fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         // The old file goes without anybody asking whether the disk took what was written to it.
         view.recall(pending);
         let (temp, layout) = self.write_file(view.source().len(), |sink| rewrite(view, pending, now_ms, sink))?;
-        // Opened before it is in place: from then on nothing can fail that loses track of it.
-        let file = disk::open_append(temp.path(), false).map_err(|error| self.failed(error))?;
-        let source = Source::open(temp.path())?.named(&self.path);
+        // Ready before it is in place: from then on nothing can fail that loses track of it.
+        let file = temp.file().try_clone().map_err(|error| self.failed(error))?;
+        let source = file.try_clone().map_err(|error| self.failed(error))?;
+        let source = Source::of_file(source, &self.path)?;
         let identity = source.identity()?;
         temp.put_in_place(&self.path).map_err(|error| self.failed(error))?;
         let old = view.rewritten(source, layout);
@@ -500,7 +504,7 @@ impl Inner {
         write: impl FnOnce(&mut FileSink<'_>) -> Result<T>,
     ) -> Result<(TempFile, T)> {
         disk::create_dir(self.dir()).map_err(|error| self.failed(error))?;
-        let temp = TempFile::under_lock(&self.path).map_err(|error| self.failed(error))?;
+        let temp = TempFile::of_session(&self.path).map_err(|error| self.failed(error))?;
         temp.take_mode_of(&self.path);
         disk::reserve(temp.file(), about).map_err(|error| self.failed(error))?;
         let mut sink = FileSink {

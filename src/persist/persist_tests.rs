@@ -407,6 +407,7 @@ fn every_fault(make: impl Fn() -> Box<dyn Place>, script: Script) {
 /// the session is opened next; a writer is closed whose file is written anew.
 fn is_best_effort(operation: &str, call: Call) -> bool {
     match operation {
+        "Hidden" => true,
         "Unlink" => call != Call::Move,
         "flush" | "close" => call == Call::Rewrite,
         _ => false,

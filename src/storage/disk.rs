@@ -21,10 +21,11 @@ pub(crate) fn open_append(path: &Path, create: bool) -> io::Result<File> {
     private(OpenOptions::new().read(true).append(true).create(create)).open(path)
 }
 
-/// Makes a new file, for its owner only (R55); fails when there is something at the path.
+/// Makes a new file, for its owner only (R55); fails when there is something at the path. What is
+/// written to it goes to its end.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     step(Op::Create)?;
-    private(OpenOptions::new().read(true).write(true).create_new(true)).open(path)
+    private(OpenOptions::new().read(true).append(true).create_new(true)).open(path)
 }
 
 /// Opens a lock file, making it when it is missing. A link in its place is an error: the file would
@@ -33,9 +34,47 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     step(Op::Open)?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    #[cfg(target_os = "linux")]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    no_follow(&mut options);
     private(&mut options).open(path)
+}
+
+/// Opens a hidden file of ours for reading and writing; with `create` it is made when it is missing. A
+/// link in its place is an error.
+pub(crate) fn open_hidden(path: &Path, create: bool) -> io::Result<File> {
+    step(Op::Hidden)?;
+    let mut options = OpenOptions::new();
+    no_follow(options.read(true).write(true).create(create).truncate(false));
+    private(&mut options).open(path)
+}
+
+fn no_follow(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    #[cfg(not(unix))]
+    let _ = options;
+}
+
+/// Whether the file at `path`, links not followed, is the one that is open. A file that was removed,
+/// replaced or renamed, alone or with its directory, is not.
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let key = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let there = std::fs::symlink_metadata(path).map(key).ok();
+        there.is_some() && file.metadata().map(key).ok() == there
+    }
+    // An open file can be neither removed nor renamed there.
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        path.exists()
+    }
+}
+
+/// Whether there is anything at `path`, links not followed. What cannot be looked at may be there.
+pub(crate) fn is_there(path: &Path) -> bool {
+    !matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Opens a plain file for reading. Anything else is an error, and is not opened: a pipe would be
@@ -45,7 +84,7 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     // It may have become a pipe since.
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
     let file = options.open(path)?;
     plain(&file.metadata()?)?;
@@ -101,21 +140,44 @@ pub(crate) fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// One `write` of all of `bytes`. When it fails or writes less, `Err` says how much was written:
-/// nothing is tried again.
-pub(crate) fn write_once(mut file: &File, bytes: &[u8]) -> Result<(), (io::Error, usize)> {
+/// One `write` of all of `bytes`. When it fails or writes less, `Err` says how much was written, and
+/// why: what the system says to a `write` of the rest, which it may also accept.
+pub(crate) fn write_once(file: &File, bytes: &[u8]) -> Result<(), (io::Error, usize)> {
     let allowed = write_step(bytes.len()).map_err(|error| (error, 0))?;
-    let written = loop {
-        match file.write(&bytes[..allowed]) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => break result.map_err(|error| (error, 0))?,
-        }
-    };
-    if written == bytes.len() {
-        return Ok(());
+    let mut written = write_some(file, &bytes[..allowed]).map_err(|error| (error, 0))?;
+    if allowed < bytes.len() {
+        return Err((io::ErrorKind::StorageFull.into(), written));
     }
-    // What a full disk says on the next write.
-    Err((io::Error::from(io::ErrorKind::StorageFull), written))
+    while written < bytes.len() {
+        let more = past_limit(file).map_or_else(|| write_some(file, &bytes[written..]), Err);
+        written += more.map_err(|error| (error, written))?;
+    }
+    Ok(())
+}
+
+fn write_some(mut file: &File, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) if !bytes.is_empty() => return Err(io::ErrorKind::WriteZero.into()),
+            result => return result,
+        }
+    }
+}
+
+/// What the next `write` to a file would say that has all the bytes this process may write to one
+/// (`RLIMIT_FSIZE`): it is not asked, since it also sends a signal, which ends most processes.
+fn past_limit(file: &File) -> Option<io::Error> {
+    #[cfg(unix)]
+    {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current?;
+        (file.metadata().ok()?.len() >= limit).then(|| rustix::io::Errno::FBIG.into())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
+    }
 }
 
 /// Where the last write to a file that is open for appending ended.
@@ -187,6 +249,51 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
+/// Gives `from` the name `to`, unless there is something of that name; says whether it did.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
+    step(Op::Rename)?;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST) => return Ok(false),
+            // Not every file system and kernel can.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // A second name is never that of something else; directories can have none.
+    match std::fs::hard_link(from, to) {
+        Ok(()) => return std::fs::remove_file(from).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+        Err(_) => {}
+    }
+    if is_there(to) {
+        return Ok(false);
+    }
+    std::fs::rename(from, to).map(|()| true)
+}
+
+/// Copies a plain file to a new one, which would survive a power cut.
+pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    // A pipe would be waited for, a device may have no end.
+    let from = open_plain(from)?;
+    let copy = create_new(to)?;
+    step(Op::Write)?;
+    io::copy(&mut &from, &mut &copy)?;
+    copy.set_permissions(from.metadata()?.permissions())?;
+    sync(&copy)
+}
+
+/// Removes a directory and everything in it.
+pub(crate) fn remove_dir_all(path: &Path) -> io::Result<()> {
+    step(Op::Unlink)?;
+    std::fs::remove_dir_all(path)
+}
+
 /// Removes a file.
 pub(crate) fn unlink(path: &Path) -> io::Result<()> {
     step(Op::Unlink)?;
@@ -205,8 +312,17 @@ pub(crate) enum TryLock {
 
 /// Tries to lock a file.
 pub(crate) fn try_lock(file: &File) -> io::Result<TryLock> {
+    try_lock_with(Op::Lock, file, File::try_lock)
+}
+
+/// The same of a hidden file, where it is no error that it fails.
+pub(crate) fn try_lock_hidden(file: &File) -> io::Result<TryLock> {
+    try_lock_with(Op::Hidden, file, File::try_lock)
+}
+
+fn try_lock_with(op: Op, file: &File, lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<TryLock> {
     loop {
-        return match step(Op::Lock).map_err(TryLockError::Error).and_then(|()| file.try_lock()) {
+        return match step(op).map_err(TryLockError::Error).and_then(|()| lock(file)) {
             Ok(()) => Ok(TryLock::Taken),
             Err(TryLockError::WouldBlock) => Ok(TryLock::Busy),
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -298,6 +414,8 @@ pub enum Op {
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing starts it there"))]
     WriteBack,
     Lock,
+    /// Anything with a hidden file that is only a help.
+    Hidden,
 }
 
 #[cfg(not(any(test, fuzzing)))]

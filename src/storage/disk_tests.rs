@@ -1,6 +1,6 @@
 //! What an operation on the file system is made of.
 
-use super::{Op, create_dir, dir_of, faults};
+use super::{Op, create_dir, create_new, dir_of, faults, write_once};
 use std::path::Path;
 
 // A new folder's name is in the folder above it, which must be on disk too.
@@ -27,4 +27,29 @@ fn folders_of_paths() {
     assert_eq!(dir_of(Path::new("/a/b")), Path::new("/a"));
     assert_eq!(dir_of(Path::new("a/b")), Path::new("a"));
     assert_eq!(dir_of(Path::new("b")), Path::new("."));
+}
+
+// B19: a write that gets only a part of the line into the file keeps why. The limit is that of the
+// process: a child has one of its own.
+#[cfg(target_os = "linux")]
+#[test]
+fn b19_a_limit_of_the_process_is_no_full_disk() {
+    const CHILD: &str = "LEAFLOG_B19_FILE";
+    if let Some(path) = std::env::var_os(CHILD) {
+        let file = create_new(Path::new(&path)).unwrap();
+        assert!(write_once(&file, &[b'x'; 1000]).is_ok());
+        let (error, written) = write_once(&file, &[b'y'; 1000]).unwrap_err();
+        // EFBIG
+        assert_eq!((error.raw_os_error(), written), (Some(27), 24));
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let program = std::env::current_exe().unwrap();
+    let test = "storage::disk::tests::b19_a_limit_of_the_process_is_no_full_disk";
+    // In units of 1,024 bytes.
+    let script = format!("ulimit -f 1; exec '{}' --exact {test}", program.display());
+    let mut shell = std::process::Command::new("bash");
+    let status = shell.arg("-c").arg(script).env(CHILD, dir.path().join("file")).status().unwrap();
+    assert!(status.success());
+    assert_eq!(std::fs::read(dir.path().join("file")).unwrap().len(), 1024);
 }

@@ -38,9 +38,7 @@ impl FileSessionStorage {
         let _: io::Result<()> = std::fs::remove_file(lock::path_for(path));
         drop(held);
         let removed = match std::fs::symlink_metadata(&artifacts) {
-            Ok(metadata) if metadata.is_dir() => {
-                disk::step(disk::Op::Unlink).and_then(|()| std::fs::remove_dir_all(&artifacts))
-            }
+            Ok(metadata) if metadata.is_dir() => disk::remove_dir_all(&artifacts),
             // A link is not followed, and not what this session made.
             _ => Ok(()),
         };

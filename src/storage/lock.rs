@@ -53,9 +53,10 @@ impl SessionLock {
     /// On a file system without locks there is nothing to take, and programs that write at the
     /// same time are on their own (R53h).
     ///
-    /// `sure`: make sure that the lock file is still the one at its path. It is removed with its
-    /// session only, so who finds the session as it was need not ask.
-    pub(crate) fn acquire(&mut self, sure: bool) -> Result<Held> {
+    /// With `verify`, the lock file is the one that stands at its path once the lock is held: it may
+    /// have been removed, with its session, or live on under another name, with its directory. A caller
+    /// that then finds the session's file as it was need not ask for that.
+    pub(crate) fn acquire(&mut self, verify: bool) -> Result<Held> {
         let failed = |error: io::Error, path: &Path| Error::io(error, "cannot lock the session", path);
         loop {
             let file = match self.file.take() {
@@ -71,8 +72,8 @@ impl SessionLock {
                 }
                 Err(error) => return Err(failed(error, &self.path)),
             };
-            // Somebody may have removed the file: then others lock a new one at the path.
-            if sure && is_gone(&file, &self.path) {
+            // Other processes lock the file at the path.
+            if verify && !disk::is_at(&file, &self.path) {
                 continue;
             }
             let file = self.file.insert(file);
@@ -114,17 +115,6 @@ pub(crate) fn wait(file: &File, timeout: Duration) -> io::Result<TryLock> {
         std::thread::sleep(pause.min(timeout - waited));
         pause = (pause * 2).min(Duration::from_millis(2));
     }
-}
-
-#[cfg(target_os = "linux")]
-fn is_gone(file: &File, _path: &Path) -> bool {
-    use rustix::fs::{AtFlags, StatxFlags, statx};
-    statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK).is_ok_and(|stat| stat.stx_nlink == 0)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_gone(file: &File, path: &Path) -> bool {
-    !matches!((disk::identity_of(file), disk::identity(path)), (Ok(mine), Ok(Some(there))) if mine.inode == there.inode)
 }
 
 impl Drop for Held {

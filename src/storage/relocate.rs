@@ -1,6 +1,6 @@
 //! Moving sessions from one folder to another without touching what anybody else has there.
 
-use super::disk;
+use super::disk::{self, is_there, rename_new};
 use super::lock::{self, Held, SessionLock};
 use super::{artifacts_dir, temp};
 use crate::error::Result;
@@ -74,31 +74,6 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
         return moved.and_then(|moved| put_back.map(|_| moved));
     }
     moved
-}
-
-/// Gives `from` the name `to`, unless there is something of that name; says whether it did.
-fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        disk::step(disk::Op::Rename)?;
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            Ok(()) => return Ok(true),
-            Err(Errno::EXIST) => return Ok(false),
-            // Not every file system and kernel can.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    if is_there(to) {
-        return Ok(false);
-    }
-    disk::rename(from, to).map(|()| true)
-}
-
-fn is_there(path: &Path) -> bool {
-    !matches!(std::fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
 #[cfg(test)]

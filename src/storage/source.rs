@@ -96,14 +96,6 @@ impl Source {
         }
     }
 
-    /// The same file under another name.
-    pub(crate) fn named(mut self, name: &Path) -> Self {
-        if let Self::File { path, .. } = &mut self {
-            name.clone_into(path);
-        }
-        self
-    }
-
     /// The file has `now` bytes now.
     pub(crate) fn grown(&mut self, now: u64) {
         if let Self::File { len, .. } = self {

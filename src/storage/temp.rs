@@ -1,6 +1,6 @@
 //! Files that take another's place.
 
-use super::disk;
+use super::disk::{self, TryLock};
 use crate::hex::hex;
 use crate::random;
 use sha2::{Digest as _, Sha256};
@@ -8,9 +8,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A new file beside its target, hidden. Unless it is put in place it is removed when it is
 /// dropped.
+///
+/// The one of a session is locked while it is written: a temporary file that can be locked was left by
+/// a process that died. It is read, written and put in place through the descriptor it was made with,
+/// so that it is never another process's.
 #[derive(Debug)]
 pub(crate) struct TempFile {
     path: PathBuf,
@@ -19,34 +24,45 @@ pub(crate) struct TempFile {
 }
 
 impl TempFile {
-    /// The one temporary file of `target`, for the holder of its lock: what stands there was left
-    /// by a process that died.
-    pub(crate) fn under_lock(target: &Path) -> io::Result<Self> {
-        let path = path_for(target);
-        match disk::create_new(&path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                disk::unlink(&path)?;
-                Self::at(path)
+    /// A temporary file of a session. It has the session's one name for it, unless another process is
+    /// writing the file of that name.
+    pub(crate) fn of_session(target: &Path) -> io::Result<Self> {
+        let mut path = path_for(target);
+        loop {
+            match disk::create_new(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    if !remove_if_dead(&path) {
+                        path = random_path(target);
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+                Ok(file) => {
+                    let temp = Self { file, path: path.clone(), done: false };
+                    // Another process may have taken it for one that was left: then it is gone.
+                    match disk::try_lock(&temp.file)? {
+                        TryLock::Taken | TryLock::NoLocks if disk::is_at(&temp.file, &path) => return Ok(temp),
+                        _ => path = random_path(target),
+                    }
+                    temp.forget();
+                }
             }
-            result => Ok(Self { file: result?, path, done: false }),
         }
     }
 
     /// A temporary file that others may make at the same time.
     pub(crate) fn random(target: &Path) -> io::Result<Self> {
-        Self::at(random_path(target))
+        let path = random_path(target);
+        Ok(Self { file: disk::create_new(&path)?, path, done: false })
     }
 
-    fn at(path: PathBuf) -> io::Result<Self> {
-        Ok(Self { file: disk::create_new(&path)?, path, done: false })
+    /// Whatever stands at its path is not this file.
+    fn forget(mut self) {
+        self.done = true;
     }
 
     pub(crate) fn file(&self) -> &File {
         &self.file
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Gives the file the mode and owner of the one it will replace, if there is one (R31).
@@ -65,9 +81,28 @@ impl TempFile {
     }
 
     /// Gives the file its name. What was there is replaced.
-    pub(crate) fn put_in_place(mut self, target: &Path) -> io::Result<()> {
-        disk::rename(&self.path, target)?;
+    pub(crate) fn put_in_place(self, target: &Path) -> io::Result<()> {
+        self.place(|path| disk::rename(path, target))
+    }
+
+    /// The same, unless there is something of that name: then it is an error of the kind
+    /// `AlreadyExists`.
+    pub(crate) fn put_in_free_place(self, target: &Path) -> io::Result<()> {
+        self.place(|path| match disk::rename_new(path, target)? {
+            true => Ok(()),
+            false => Err(io::ErrorKind::AlreadyExists.into()),
+        })
+    }
+
+    fn place(mut self, rename: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+        if !disk::is_at(&self.file, &self.path) {
+            self.done = true;
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the temporary file is gone"));
+        }
+        rename(&self.path)?;
         self.done = true;
+        // Others have the descriptor too. Closing it unlocks as well.
+        let _: io::Result<()> = self.file.unlock();
         Ok(())
     }
 }
@@ -106,12 +141,53 @@ pub(crate) fn random_path(target: &Path) -> PathBuf {
     beside(target, &format!(".{:016x}.tmp", random::number()))
 }
 
-/// Whether a process that died while it wrote `target` anew left something.
-pub(crate) fn has_leftover(target: &Path) -> bool {
-    std::fs::symlink_metadata(path_for(target)).is_ok()
+/// Removes the temporary file that a process left that died while it wrote `target` again. One that is
+/// being written stays.
+pub(crate) fn remove_leftover(target: &Path) {
+    remove_if_dead(&path_for(target));
 }
 
-/// Removes that, for the holder of the lock of `target`: nobody is writing it now.
-pub(crate) fn remove_leftover(target: &Path) {
-    let _: io::Result<()> = disk::unlink(&path_for(target));
+/// How long ago a file was written to that [`sweep`] removes. No process of ours writes one that it
+/// has not locked; another program's of the same name may be.
+const OLD: Duration = Duration::from_secs(60);
+
+/// Removes the hidden files of ours in a directory whose processes died: temporary ones, and those
+/// that say that a session is in use.
+pub(crate) fn sweep(dir: &Path) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        if is_hidden_of_session(entry.file_name().as_encoded_bytes())
+            && entry.metadata().is_ok_and(|metadata| {
+                let age = metadata.modified().ok().and_then(|at| at.elapsed().ok());
+                metadata.is_file() && age.is_some_and(|age| age >= OLD)
+            })
+        {
+            remove_if_dead(&entry.path());
+        }
+    }
+}
+
+/// `.NAME.jsonl.tmp`, `.NAME.jsonl.<16 hex digits>.tmp`, `.NAME.jsonl.use`; or a hash in the place of
+/// the session's name.
+fn is_hidden_of_session(name: &[u8]) -> bool {
+    let is_hex = |text: &[u8], len| text.len() == len && text.iter().all(u8::is_ascii_hexdigit);
+    let Some(name) = name.strip_prefix(b".") else { return false };
+    let (name, of_temp) = match (name.strip_suffix(b".tmp"), name.strip_suffix(b".use")) {
+        (Some(name), _) => (name, true),
+        (_, Some(name)) => (name, false),
+        _ => return false,
+    };
+    let is_session = |name: &[u8]| name.ends_with(b".jsonl") || is_hex(name, 64);
+    let random = name.iter().rposition(|&byte| byte == b'.').filter(|_| of_temp);
+    is_session(name) || random.is_some_and(|dot| is_hex(&name[dot + 1..], 16) && is_session(&name[..dot]))
+}
+
+/// Removes a hidden file of ours that nobody has locked; says whether it did. Where there are no locks,
+/// one process writes at a time, and it is not writing this one.
+fn remove_if_dead(path: &Path) -> bool {
+    let Ok(file) = disk::open_hidden(path, false) else {
+        // A link or directory of that name stays, and is nobody's.
+        return false;
+    };
+    let is_dead = matches!(disk::try_lock_hidden(&file), Ok(TryLock::Taken | TryLock::NoLocks));
+    is_dead && disk::is_at(&file, path) && disk::unlink(path).is_ok()
 }

@@ -87,13 +87,13 @@ pub(crate) fn open_plain(path: &Path) -> Result<Source> {
     let failed = |error| Error::io(error, "cannot open the session", path);
     let mut options = OpenOptions::new();
     options.read(true);
-    #[cfg(target_os = "linux")]
+    #[cfg(unix)]
     {
         use rustix::fs::OFlags;
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits() as i32);
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(unix))]
     if !std::fs::symlink_metadata(path).map_err(failed)?.is_file() {
         return Err(not_plain(path));
     }
