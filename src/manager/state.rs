@@ -24,6 +24,12 @@ impl SessionState {
     pub fn session_id(&self) -> &str {
         &self.view.header().id
     }
+
+    /// The session as it was, to be read.
+    #[must_use]
+    pub fn view(&self) -> &SessionView {
+        &self.view
+    }
 }
 
 impl SessionManager {

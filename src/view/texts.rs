@@ -9,6 +9,7 @@ use crate::json::cursor::{Cursor, Valid};
 use crate::json::{Edit, Json, Object, apply};
 use crate::load::LabelEvent;
 use crate::storage::Window;
+use crate::tree::Slot;
 use std::borrow::Cow;
 
 /// Reads entries one after another through one window.
@@ -131,6 +132,14 @@ impl EntryReader<'_> {
         }))
     }
 
+    /// The entry at a position is an assistant's message with a payload, which is not shown when it is
+    /// a provider's own history: for a binding that shows what was taken out as absent values.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn may_drop_payload(&self, position: usize) -> bool {
+        self.index(position).is_ok_and(|index| may_drop_payload(self.0.view.tree.slot(index)))
+    }
+
     fn index(&self, position: usize) -> Result<u32> {
         u32::try_from(position)
             .ok()
@@ -154,11 +163,7 @@ impl Texts for ViewTexts<'_> {
         let slot = view.tree.slot(index);
         let text = self.stored(index)?;
         let mut edits = Vec::new();
-        if slot.kind == EntryKind::Message
-            && slot.role == Role::Assistant
-            && slot.has_provider_payload()
-            && slot.is_as_loaded()
-        {
+        if may_drop_payload(slot) {
             drop_provider_payload(&text, &mut edits);
         }
         if let Some(blobs) = view.blobs.as_ref().filter(|_| slot.has_blob_reference()) {
@@ -188,6 +193,14 @@ impl SessionView {
         }
         Ok(())
     }
+}
+
+/// A message that is shown without its payload when that is a provider's own history.
+fn may_drop_payload(slot: &Slot) -> bool {
+    slot.kind == EntryKind::Message
+        && slot.role == Role::Assistant
+        && slot.has_provider_payload()
+        && slot.is_as_loaded()
 }
 
 /// An assistant message whose payload is a provider's own history loses it, and the signatures of

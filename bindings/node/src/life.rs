@@ -164,6 +164,12 @@ pub fn capture_state(session: &Handle) -> napi::Result<External<SessionState>> {
     Ok(External::new(session.manager()?.capture_state()))
 }
 
+/// What a state holds, to be read.
+#[napi(catch_unwind)]
+pub fn state_view(state: &External<SessionState>) -> Handle {
+    External::new(Arc::new(Session::View(state.view().clone())))
+}
+
 #[napi(catch_unwind)]
 pub fn restore_state(session: &Handle, state: &External<SessionState>) -> napi::Result<()> {
     session.manager()?.restore_state((**state).clone());

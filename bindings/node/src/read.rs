@@ -80,7 +80,9 @@ fn end(out: &mut Vec<u8>, close: u8) {
     }
 }
 
-/// The texts of the entries at `positions[start..]`, of as many as make a group: at least one.
+/// The texts of the entries at `positions[start..]`, of as many as make a group: at least one. The
+/// text of a message that may have lost a provider's history stands in an array of its own, and so
+/// does an array: JSON cannot say that a key has no value, so the facade puts it there.
 #[napi(catch_unwind)]
 pub fn texts<'env>(
     env: &'env Env,
@@ -92,7 +94,8 @@ pub fn texts<'env>(
     let mut reader = view.reader();
     prefetch(&mut reader, &positions, start);
     group(env, &positions, start, |position, out| {
-        text::push(out, &reader.entry(position)?);
+        let marked = reader.may_drop_payload(position);
+        push_marked(out, marked, &reader.entry(position)?);
         Ok(())
     })
 }
@@ -109,9 +112,19 @@ pub fn messages<'env>(
     let mut reader = view.reader();
     prefetch(&mut reader, &positions, start);
     group(env, &positions, start, |position, out| {
-        text::push(out, reader.message(position)?.as_deref().unwrap_or(b"null"));
+        let marked = reader.may_drop_payload(position);
+        push_marked(out, marked, reader.message(position)?.as_deref().unwrap_or(b"null"));
         Ok(())
     })
+}
+
+fn push_marked(out: &mut Vec<u8>, marked: bool, json: &[u8]) {
+    if !marked && json.first() != Some(&b'[') {
+        return text::push(out, json);
+    }
+    out.push(b'[');
+    text::push(out, json);
+    out.extend_from_slice(if marked { b",1]" } else { b"]" });
 }
 
 /// Reads at once what a group needs, when its entries stand one after another.

@@ -1,6 +1,6 @@
 import { fromJson, toJson } from "./errors";
 import { type Handle, native } from "./native";
-import type { SessionEntry } from "./types";
+import type { SessionEntry, SessionMessageEntry } from "./types";
 
 /**
  * What objects were made to say of a replaced file: a manager that goes back to an earlier state holds
@@ -40,6 +40,34 @@ export interface Placed {
 /** The same, and where it stood in what was replaced. */
 export interface Moved extends Placed {
 	before: number;
+}
+
+/**
+ * Entries, or messages, as native code gives them. One that stands in an array with a 1 may have been
+ * an assistant's with a provider's history, which is not shown: the keys that were taken out of it are
+ * there, with the value `undefined`, as they are in messages that were sanitized here.
+ */
+export function loaded<Value>(json: string): Value[] {
+	const values = fromJson<unknown[]>(json);
+	for (let at = 0; at < values.length; at++) {
+		const value = values[at];
+		if (!Array.isArray(value)) continue;
+		const [inner, mark] = value as [Partial<SessionMessageEntry>, 1?];
+		if (mark === 1) setAbsent(inner.type === "message" && "message" in inner ? inner.message : inner);
+		values[at] = inner;
+	}
+	return values as Value[];
+}
+
+function setAbsent(given: unknown): void {
+	const message = given as Record<string, unknown> | undefined;
+	// Another payload than a history stays.
+	if (message === undefined || "providerPayload" in message) return;
+	message.providerPayload = undefined;
+	if (!Array.isArray(message.content)) return;
+	for (const block of message.content as (Record<string, unknown> | null)[]) {
+		if (block?.type === "thinking" && !("thinkingSignature" in block)) block.thinkingSignature = undefined;
+	}
 }
 
 /**
@@ -90,7 +118,7 @@ function isDifferent(
 	let stored: unknown;
 	try {
 		if (!native.differs(handle, position, text)) return false;
-		[stored] = fromJson<unknown[]>(native.texts(handle, Uint32Array.of(position), 0));
+		[stored] = loaded(native.texts(handle, Uint32Array.of(position), 0));
 	} catch (error) {
 		if (counted === undefined) throw error;
 	}

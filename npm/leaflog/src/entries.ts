@@ -3,13 +3,14 @@ import {
 	differing,
 	isEntry,
 	isRenewed,
+	loaded,
 	type Moved,
 	type Placed,
 	setRenewed,
 	setWritten,
 	textOf,
 } from "./changes";
-import { fromJson, LeaflogError } from "./errors";
+import { LeaflogError } from "./errors";
 import { type Handle, native } from "./native";
 import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
 
@@ -286,10 +287,7 @@ export class Entries {
 
 	/** An entry's message is read from here when it is touched. */
 	#adopt(position: number, entry: SessionEntry, wasUntouched: boolean): void {
-		const isUntouched =
-			wasUntouched &&
-			Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined &&
-			Reflect.defineProperty(entry, "message", this.#accessor);
+		const isUntouched = wasUntouched && hasAccessor(entry) && Reflect.defineProperty(entry, "message", this.#accessor);
 		this.#untouched[position] = isUntouched ? 1 : 0;
 	}
 
@@ -351,7 +349,7 @@ export class Entries {
 	): void {
 		const asked = new Uint32Array(positions);
 		for (let start = 0; start < positions.length; ) {
-			const group = fromJson<Value[]>(ask(this.#handle, asked, start));
+			const group = loaded<Value>(ask(this.#handle, asked, start));
 			for (const value of group) take(positions[start++] as number, value);
 		}
 	}
@@ -364,7 +362,7 @@ export class Entries {
 			for (let next = position + 1; positions.length < AHEAD && this.#untouched[next] === 1; next++) {
 				if (this.#messages[next] === undefined) positions.push(next);
 			}
-			const group = fromJson<AgentMessage[]>(native.messages(this.#handle, new Uint32Array(positions), 0));
+			const group = loaded<AgentMessage>(native.messages(this.#handle, new Uint32Array(positions), 0));
 			group.forEach((message, at) => {
 				this.#messages[positions[at] as number] = message;
 			});
@@ -415,7 +413,7 @@ export class Entries {
 		}
 		const asked = new Uint32Array(missing);
 		for (let start = 0; start < missing.length; ) {
-			const group = fromJson<AgentMessage[]>(native.messages(this.#handle, asked, start));
+			const group = loaded<AgentMessage>(native.messages(this.#handle, asked, start));
 			for (let at = 0; at < group.length; at++) messages[missing[start + at] as number] = group[at];
 			start += group.length;
 		}
@@ -498,12 +496,29 @@ export class Entries {
 		return captured;
 	}
 
+	/** Positions are still those of a moment. */
+	isAsCaptured({ generation }: CapturedEntries): boolean {
+		return stampOf(this.#handle)[0] === generation;
+	}
+
+	/** All entries of a moment; `view` reads what was held then. */
+	captured(state: CapturedEntries, view: Handle): SessionEntry[] {
+		if (this.isAsCaptured(state)) return this.all().slice(0, state.list.length);
+		const entries = new Entries(view);
+		entries.#sync();
+		for (const [position, entry] of state.list.entries()) {
+			entries.#messages[position] = state.messages[position];
+			// The message of one that nobody touched is read by whoever made it.
+			if (entry !== undefined && !hasAccessor(entry)) entries.#list[position] = entry;
+		}
+		return entries.all();
+	}
+
 	/** The entries of a manager that went back to what it held when they were captured. */
 	static restored(handle: Handle, state: CapturedEntries): Entries {
 		const entries = new Entries(handle);
 		// Going back is a generation of its own, in which entries are at the places they had then.
-		const stamp = native.stamp(handle);
-		entries.#generation = (stamp - (stamp % POSITIONS)) / POSITIONS;
+		[entries.#generation] = stampOf(handle);
 		entries.#list = state.list.slice();
 		entries.#messages = state.messages.slice();
 		entries.#filled = state.filled;
@@ -553,6 +568,11 @@ export class Entries {
 		});
 		return parents;
 	}
+}
+
+/** Nobody touched the message of the entry yet. */
+function hasAccessor(entry: SessionEntry): boolean {
+	return Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined;
 }
 
 /** What is an entry's own business, whatever it was given with. */

@@ -96,20 +96,21 @@ export function buildMessage(kind: number, entry: SessionEntry): AgentMessage {
 }
 
 /**
- * An assistant's message without a provider's own history and the signatures of its thinking;
- * `undefined` for one that has no such history.
+ * An assistant's message without a provider's own history and the signatures of its thinking: their keys
+ * stay, with the value `undefined`. `undefined` for one that has no such history.
  */
 export function withoutProviderHistory(message: AgentMessage): AgentMessage | undefined {
 	const given = message as Record<string, unknown> | null | undefined;
 	const payload = given?.providerPayload as { type?: unknown } | null | undefined;
 	if (given?.role !== "assistant" || payload?.type !== "openaiResponsesHistory") return undefined;
-	const { providerPayload: _, ...rest } = given;
-	if (Array.isArray(rest.content)) rest.content = rest.content.map(withoutThinkingSignature);
+	const { content } = given;
+	const rest: Record<string, unknown> = { ...given, providerPayload: undefined };
+	if (Array.isArray(content)) rest.content = content.map(withoutThinkingSignature);
 	return rest as AgentMessage;
 }
 
 function withoutThinkingSignature(block: unknown): unknown {
-	if ((block as { type?: unknown } | null)?.type !== "thinking") return block;
-	const { thinkingSignature: _, ...rest } = block as Record<string, unknown>;
-	return rest;
+	const { type, thinkingSignature } = (block ?? {}) as Record<string, unknown>;
+	if (type !== "thinking" || thinkingSignature === undefined) return block;
+	return { ...(block as object), thinkingSignature: undefined };
 }

@@ -89,6 +89,7 @@ interface SyncNative {
 	createBranchedSession(session: Handle, leaf: string): string | null;
 	captureState(session: Handle): StateHandle;
 	restoreState(session: Handle, state: StateHandle): void;
+	stateView(state: StateHandle): Handle;
 	persistStatus(session: Handle): Json;
 	reportFailure(session: Handle, message: string): void;
 	takeLog(session: Handle): string[];

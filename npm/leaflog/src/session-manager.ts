@@ -3,7 +3,7 @@ import { BlobStore } from "./blob-store";
 import { type LeaflogOptions, nativeOptions } from "./config";
 import { type ListOptions, list } from "./discovery";
 import type { CapturedEntries, ContextPlan } from "./entries";
-import { invalid } from "./errors";
+import { fromJson, invalid } from "./errors";
 import { LiveSession, placeOf } from "./live-session";
 import { buildMessage, withoutProviderHistory } from "./messages";
 import { native, type StateHandle } from "./native";
@@ -14,6 +14,7 @@ import type {
 	ArtifactPath,
 	BlobPutResult,
 	ContentBlock,
+	FileEntry,
 	LoadReport,
 	MessageAttribution,
 	NewSessionOptions,
@@ -219,12 +220,30 @@ export class SessionManager {
 
 	/** What the manager holds now. */
 	captureState(): SessionManagerStateSnapshot {
+		const live = this.#live;
+		let entries: CapturedEntries;
+		let state: StateHandle;
+		do {
+			entries = live.entries.capture();
+			state = native.captureState(live.handle);
+			// A flush on another thread may have met a file that was replaced.
+		} while (!live.entries.isAsCaptured(entries));
+		let fileEntries: FileEntry[] | undefined;
 		const snapshot: Snapshot = {
 			sessionId: this.getSessionId(),
 			sessionFile: this.getSessionFile(),
-			entries: this.#live.entries.capture(),
-			state: native.captureState(this.#live.handle),
-			sanitized: this.#live.sanitized,
+			sessionName: this.getSessionName(),
+			titleSource: this.titleSource,
+			get fileEntries() {
+				if (fileEntries === undefined) {
+					const view = native.stateView(state);
+					fileEntries = [fromJson<SessionHeader>(native.header(view)), ...live.entries.captured(entries, view)];
+				}
+				return fileEntries;
+			},
+			entries,
+			state,
+			sanitized: live.sanitized,
 		};
 		return snapshot;
 	}

@@ -236,6 +236,10 @@ export interface SessionInfo {
 export interface SessionManagerStateSnapshot {
 	readonly sessionId: string;
 	readonly sessionFile: string | undefined;
+	readonly sessionName: string | undefined;
+	readonly titleSource: TitleSource | undefined;
+	/** The header, then the entries of that moment. They are made when somebody asks. */
+	readonly fileEntries: FileEntry[];
 }
 
 /** What was noticed while reading a session. Lines are counted from 1. */

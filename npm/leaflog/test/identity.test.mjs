@@ -332,6 +332,43 @@ describe("states and other sessions", () => {
 		assert.equal(session.getEntries()[2], entries[2]);
 	});
 
+	test("u04: a snapshot has the header and the entries of its moment", async () => {
+		const { session } = await opened(chain(3));
+		const first = session.captureState();
+		const id = session.appendMessage(user("4"));
+		const second = session.captureState();
+		assert.deepEqual([second.sessionName, second.titleSource], [undefined, undefined]);
+		assert.deepEqual(second.fileEntries, [session.getHeader(), ...session.getEntries()]);
+		assert.equal(second.fileEntries, second.fileEntries);
+		assert.deepEqual(
+			first.fileEntries.map((entry) => entry.id),
+			["1f9d2a6b9c0d1234", "e1", "e2", "e3"],
+		);
+		// The objects are the session's.
+		session.getEntries().forEach((entry, at) => {
+			assert.equal(second.fileEntries[at + 1], entry);
+		});
+		// Asked when another session is here: what was touched is the same object, the rest says the same.
+		const third = session.captureState();
+		const touched = session.getEntry(id);
+		touched.message.content = "changed";
+		await session.newSession();
+		assert.deepEqual(
+			third.fileEntries.map((entry) => entry.id),
+			["1f9d2a6b9c0d1234", "e1", "e2", "e3", id],
+		);
+		assert.equal(third.fileEntries[4], touched);
+		assert.equal(third.fileEntries[1].message.content, "u0");
+		session.restoreState(third);
+		assert.equal(session.getEntry(id), touched);
+		assert.equal(session.getEntry("e1").message.content, "u0");
+		await session.rewriteEntries();
+		assert.equal(lines(session.getSessionFile()).at(-1).message.content, "changed");
+		// Of a session without entries.
+		const empty = SessionManager.inMemory("/x");
+		assert.deepEqual(empty.captureState().fileEntries, [empty.getHeader()]);
+	});
+
 	test("entries stay readable when the manager goes on with another session", async () => {
 		for (const leave of [
 			(session) => session.newSession(),

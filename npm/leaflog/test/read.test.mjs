@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, test } from "node:test";
 import { SessionManager } from "leaflog";
@@ -309,6 +310,42 @@ describe("reading", () => {
 		assert.equal(session.getHeader().title, "mine");
 	});
 
+	test("u04: only a provider's own history leaves keys behind, however it is read", async () => {
+		const thinking = { type: "thinking", thinking: "t" };
+		const history = {
+			role: "assistant",
+			content: [thinking, null, 1],
+			providerPayload: { type: "openaiResponsesHistory" },
+		};
+		const other = { role: "assistant", content: [thinking], providerPayload: { type: "other" } };
+		const plain = { role: "assistant", content: [thinking] };
+		const entries = [history, other, plain, [1, 2], [[3, 1], 1]].map((message) => ["message", { message }]);
+		const without = {
+			role: "assistant",
+			content: [{ ...thinking, thinkingSignature: undefined }, null, 1],
+			providerPayload: undefined,
+		};
+		const expected = [without, other, plain, [1, 2], [[3, 1], 1]];
+		const chain = sessionOf(entries);
+		assert.deepEqual(
+			(await opened(chain)).getEntries().map((entry) => entry.message),
+			expected,
+		);
+		assert.deepEqual((await opened(chain)).buildSessionContext().messages.slice(0, 3), expected.slice(0, 3));
+		// Entries with other keys are read whole.
+		const more = sessionOf(entries.map(([type, fields]) => [type, { ...fields, more: 1 }]));
+		assert.deepEqual(
+			(await opened(more)).getEntries().map((entry) => entry.message),
+			expected,
+		);
+		// Nothing counts as changed.
+		const session = await opened(chain);
+		for (const entry of session.getEntries()) void entry.message;
+		const before = fs.readFileSync(session.getSessionFile(), "utf8");
+		await session.rewriteEntries();
+		assert.equal(fs.readFileSync(session.getSessionFile(), "utf8"), before);
+	});
+
 	test("C: a provider's own history goes out of assistant messages when they are loaded, or when asked", async () => {
 		const payload = { type: "openaiResponsesHistory", provider: "openai", items: [1] };
 		const message = {
@@ -322,7 +359,12 @@ describe("reading", () => {
 				["message", { message: { ...message, role: "user" } }],
 			]),
 		);
-		const clean = { role: "assistant", content: [{ type: "thinking", thinking: "t" }] };
+		// The keys are there, with the value undefined (U4).
+		const clean = {
+			role: "assistant",
+			content: [{ type: "thinking", thinking: "t", thinkingSignature: undefined }],
+			providerPayload: undefined,
+		};
 		assert.deepEqual(session.getEntry("e1").message, clean);
 		assert.deepEqual(session.getEntry("e2").message.providerPayload, payload);
 		assert.equal(session.sanitizeLoadedOpenAIResponsesReplayMetadata(), false);
