@@ -108,13 +108,6 @@ export class Entries {
 		this.#appended.set(id, message);
 	}
 
-	/** The id of an entry whose append failed: it is the last one, and the leaf. */
-	failedId(): string | undefined {
-		const [, count] = stampOf(this.#handle);
-		if (count === 0 || native.leaf(this.#handle) !== count - 1 || this.#list[count - 1] !== undefined) return undefined;
-		return this.#stored([count - 1])[0]?.id;
-	}
-
 	/** All entries, in a fresh array. */
 	all(): SessionEntry[] {
 		this.#sync();
@@ -332,13 +325,6 @@ export class Entries {
 			if (entry.type === "message" && message !== undefined) entry.message = message;
 			this.#list[position] = entry;
 		});
-	}
-
-	/** The entries as native code has them, as objects of nobody. */
-	#stored(positions: number[]): SessionEntry[] {
-		const entries: SessionEntry[] = [];
-		this.#parse<SessionEntry>(native.texts, positions, (_, entry) => entries.push(entry));
-		return entries;
 	}
 
 	/** Parses what native code gives for positions, in groups. */

@@ -25,14 +25,27 @@ export class LeaflogError extends Error {
 	declare readonly path?: string;
 	/** The line of the file, counted from 1. */
 	declare readonly line?: number;
+	/**
+	 * Of a failed append: the id of the entry, which is in memory and is the leaf, but not in the file. The
+	 * next append or `flush()` carries it after `LOCKED`, `ensureOnDisk()` after any other failure: do not
+	 * append it again. Absent when nothing was appended.
+	 */
+	declare readonly entryId?: string;
 
 	constructor(
 		message: string,
-		fields: { code: LeaflogErrorCode | (string & {}); path?: string; line?: number; cause?: unknown },
+		fields: {
+			code: LeaflogErrorCode | (string & {});
+			path?: string;
+			line?: number;
+			entryId?: string;
+			cause?: unknown;
+		},
 	) {
 		super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
 		this.code = fields.code;
 		if (fields.path !== undefined) this.path = fields.path;
+		if (fields.entryId !== undefined) this.entryId = fields.entryId;
 		// In Bun every error has the line of the program that made it, which is not that of the file.
 		Object.assign(this, { line: fields.line });
 		if (fields.line === undefined) Reflect.deleteProperty(this, "line");
@@ -48,6 +61,7 @@ interface Fields {
 	path: string | null;
 	line: number | null;
 	errno: number | null;
+	entryId: string | null;
 }
 
 const MARK = "leaflog:";
@@ -91,9 +105,15 @@ export function convert(thrown: unknown, name: string): LeaflogError {
 /** The error in a native reason. */
 export function fromReason(reason: string): LeaflogError | undefined {
 	if (!reason.startsWith(MARK)) return undefined;
-	const { code, message, words, path, line, errno } = JSON.parse(reason.slice(MARK.length)) as Fields;
+	const { code, message, words, path, line, errno, entryId } = JSON.parse(reason.slice(MARK.length)) as Fields;
 	const cause = errno === null ? undefined : systemError(words, errno, path ?? undefined);
-	const error = new LeaflogError(message, { code, path: path ?? undefined, line: line ?? undefined, cause });
+	const error = new LeaflogError(message, {
+		code,
+		path: path ?? undefined,
+		line: line ?? undefined,
+		entryId: entryId ?? undefined,
+		cause,
+	});
 	withoutPlace.set(error, words);
 	return error;
 }

@@ -157,12 +157,8 @@ export class LiveSession {
 	}
 
 	#appendFailed(error: unknown, give: (id: string) => void): unknown {
-		const { code } = error as LeaflogError;
-		if (code !== "INVALID_ARGUMENT" && code !== "ENTRY_NOT_FOUND") {
-			// Every other failure is one of writing: the entry is there.
-			const id = this.entries.failedId();
-			if (id !== undefined) give(id);
-		}
+		const { entryId } = error as LeaflogError;
+		if (entryId !== undefined) give(entryId);
 		return this.#failed(error);
 	}
 

@@ -434,6 +434,12 @@ describe("failures", () => {
 			assert.equal(error.name, "LeaflogError");
 			assert.equal(error.path, file);
 			assert.equal(error.code, "IS_A_DIRECTORY");
+			assert.equal(error.entryId, session.getLeafId());
+			assert.equal(session.getEntry(error.entryId).message.content, "3");
+		}
+		// B23: nothing was appended, so there is no id.
+		for (const refused of [() => session.appendMessage([]), () => session.appendLabelChange("none", "x")]) {
+			assert.throws(refused, (error) => error.entryId === undefined && !("entryId" in error));
 		}
 	});
 
@@ -450,7 +456,21 @@ describe("failures", () => {
 			console.log("skipped: another's lock (no flock)");
 			return;
 		}
-		assert.throws(() => session.appendMessage(user("3")), { code: "LOCKED" });
+		const message = user("3");
+		let id;
+		assert.throws(
+			() => session.appendMessage(message),
+			(error) => {
+				assert.equal(error.code, "LOCKED");
+				id = error.entryId;
+				return true;
+			},
+		);
+		// B23: the entry is there, and the error names it.
+		assert.equal(session.getLeafId(), id);
+		assert.equal(session.getEntry(id).message, message);
+		assert.equal(session.getEntries().length, 3);
+		assert.equal(session.persistStatus().unsaved, 1);
 		holder.stdin.end("\n");
 		await once(holder, "close");
 		session.appendMessage(user("4"));
