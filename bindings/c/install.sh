@@ -21,6 +21,21 @@ abi=$(sed -n 's/^#define LEAFLOG_ABI_VERSION //p' "$header")
 # What a program that links the static library needs beside it.
 private="-lpthread -lm -ldl -lgcc_s"
 
+# The static library contains an SQLite. A program that links an SQLite of its own after it would silently get ours, so
+# ours is renamed to leaflog_sqlite3_... (The shared library does not export it.)
+hide_sqlite() {
+    # The tools of macOS cannot rename symbols.
+    [ "$(uname -s)" != Darwin ] || return 0
+    names=$1.names
+    "${NM:-nm}" -g --defined-only "$1" 2>/dev/null | sed -n 's/^[0-9a-f]* . \(sqlite3_.*\)$/\1 leaflog_\1/p' | sort -u >"$names"
+    "${OBJCOPY:-objcopy}" --redefine-syms="$names" "$1" || {
+        rm -f "$names" "$1"
+        echo "libleaflog.a is not installed: objcopy is needed (a package binutils)" >&2
+        exit 1
+    }
+    rm -f "$names"
+}
+
 lib=$DESTDIR$LIBDIR
 if [ "$built" = --remove ]; then
     rm -f "$DESTDIR$INCLUDEDIR/leaflog.h" "$lib/libleaflog.a" "$lib/libleaflog.so" "$lib/libleaflog.so.$abi" \
@@ -31,6 +46,7 @@ fi
 mkdir -p "$lib/pkgconfig" "$lib/cmake/leaflog" "$DESTDIR$INCLUDEDIR"
 install -m 644 "$header" "$DESTDIR$INCLUDEDIR/leaflog.h"
 install -m 644 "$built/libleaflog.a" "$lib/libleaflog.a"
+hide_sqlite "$lib/libleaflog.a"
 if [ "$(uname -s)" = Darwin ]; then
     shared=libleaflog.$abi.dylib soname=@rpath/libleaflog.$abi.dylib
     install -m 755 "$built/libleaflog.dylib" "$lib/$shared"

@@ -61,6 +61,23 @@ $cc "$examples/tour.c" -I"$prefix/include" "$prefix/lib/libleaflog.a" $private -
 LD_LIBRARY_PATH="" "$work/tour-static" "$work/agent-static" >/dev/null || fail "examples/tour.c with the static library"
 echo "ok: the same with the static library"
 
+# Beside an SQLite of the program's own, shared and static, each uses its own (U20).
+nm -g --defined-only "$prefix/lib/libleaflog.a" 2>/dev/null | sed -n 's/^[0-9a-f]* [A-Z] //p' | sort -u >"$work/exported"
+expect "$work/exported" '^leaflog_sqlite3_open$'
+! grep '^sqlite3_' "$work/exported" || fail "libleaflog.a exports an SQLite by its own names"
+if echo '#include <sqlite3.h>' | $cc -E - >/dev/null 2>&1; then
+    for sqlite in -lsqlite3 -l:libsqlite3.a; do
+        $cc -Wall -Wextra -Werror "$root/tests/c/beside.c" -I"$prefix/include" "$prefix/lib/libleaflog.a" $sqlite $private \
+            -o "$work/beside"
+        TEST_DIR="$work" LD_LIBRARY_PATH="" "$work/beside" >"$work/beside.out" 2>&1 ||
+            { cat "$work/beside.out" >&2; fail "tests/c/beside.c with $sqlite"; }
+        rm -f "$work"/history.db*
+    done
+    echo "ok: libleaflog.a beside another SQLite ($(cat "$work/beside.out"))"
+else
+    skip "another SQLite beside ours (a package libsqlite3-dev)"
+fi
+
 if have "$cxx"; then
     $cxx -std=c++17 -Wall -Wextra -Werror -pedantic "$examples/raii.cpp" $flags -o "$work/raii"
     "$work/raii" >"$work/raii.out" || fail "examples/raii.cpp"
