@@ -87,7 +87,7 @@ pub use error::{AppendError, Error, ErrorCode, Result};
 pub use history::{HistoryEntry, HistoryStorage};
 pub use json::{Json, JsonKind};
 pub use manager::{
-    ArtifactManager, Compaction, CustomMessage, Durability, Fork, Logger, ManagerOptions, MigrationRewrite,
+    ArtifactManager, Compaction, CustomMessage, Durability, Fork, LockWait, Logger, ManagerOptions, MigrationRewrite,
     PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
 };
 pub use paths::{AgentDirs, DirNaming, Environment, session_roots};

@@ -7,6 +7,7 @@ mod life;
 mod name;
 mod options;
 mod state;
+mod wait;
 
 pub use append::{Compaction, CustomMessage, SessionInit};
 pub use artifacts::ArtifactManager;
@@ -14,6 +15,7 @@ pub use copy::Fork;
 pub use name::TitleSource;
 pub use options::{Durability, Logger, ManagerOptions, MigrationRewrite};
 pub use state::SessionState;
+pub use wait::LockWait;
 
 use crate::blob::BlobStore;
 use crate::breadcrumb;

@@ -112,6 +112,16 @@ impl SessionFile {
         Self { lock: SessionLock::new(&inner.path, lock_timeout), inner }
     }
 
+    /// Changes how long the lock is waited for.
+    pub(crate) fn set_lock_timeout(&mut self, timeout: Duration) {
+        self.lock.set_timeout(timeout);
+    }
+
+    /// The same lock, to wait for it without the session.
+    pub(crate) fn lock_apart(&self, timeout: Duration) -> SessionLock {
+        SessionLock::new(&self.inner.path, timeout)
+    }
+
     /// The view of a file that was replaced is kept for [`SessionView::take_replaced`].
     pub(crate) fn keep_replaced(mut self, keep: bool) -> Self {
         self.inner.keep_replaced = keep;

@@ -43,6 +43,11 @@ impl SessionLock {
         Self { path: path_for(session), file: None, timeout }
     }
 
+    /// Changes how long the lock is waited for.
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
+    }
+
     /// Closes the lock file; the next call opens it again.
     pub(crate) fn close(&mut self) {
         self.file = None;

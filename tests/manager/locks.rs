@@ -121,3 +121,33 @@ fn a11_leftovers_of_sessions_that_never_were() {
     m.append_message(ASSISTANT).unwrap();
     assert!(!again.exists());
 }
+
+// U14: how long the lock is waited for can be changed, and it can be waited for without the manager.
+#[test]
+fn u14_waiting_for_the_lock_without_the_manager() {
+    let dir = Dir::new();
+    let mut m = dir.options().create("/home/ada/shop").unwrap();
+    assert_eq!(m.lock_timeout(), Duration::from_secs(10));
+    m.append_message(ASSISTANT).unwrap();
+    m.set_lock_timeout(Duration::ZERO);
+    assert_eq!(m.lock_timeout(), Duration::ZERO);
+    let held = hold_lock(&file(&m));
+    assert!(m.append_message(USER).unwrap_err().message().contains("waited 0 ms"));
+    let refused = m.lock_wait(Duration::from_millis(1)).unwrap().wait().unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Locked);
+    assert!(refused.message().contains("waited 1 ms"));
+    let mut wait = m.lock_wait(Duration::MAX).unwrap();
+    let waiting = std::thread::spawn(move || wait.wait());
+    // The manager is free meanwhile.
+    assert_eq!(m.append_message(USER).unwrap_err().code(), ErrorCode::Locked);
+    drop(held);
+    waiting.join().unwrap().unwrap();
+    m.flush().unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", "00000002", "00000003"]);
+    // A session that the manager goes on to is waited for as long; one without a file has no lock.
+    m.new_session(None).unwrap();
+    m.append_message(ASSISTANT).unwrap();
+    let _held = hold_lock(&file(&m));
+    assert!(m.append_message(USER).unwrap_err().message().contains("waited 0 ms"));
+    assert!(dir.options().in_memory("/home/ada/shop").unwrap().lock_wait(Duration::ZERO).is_none());
+}

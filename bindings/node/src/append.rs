@@ -14,7 +14,7 @@ fn append<'env>(
     session: &Session,
     run: impl FnOnce(&mut SessionManager) -> leaflog::Result<String, AppendError>,
 ) -> napi::Result<JsString<'env>> {
-    let id = run(&mut *session.manager()?).map_err(convert_append)?;
+    let id = run(&mut *session.opened()?).map_err(convert_append)?;
     text::string(env, id.as_bytes())
 }
 

@@ -1,44 +1,46 @@
 //! What changes a session but appends.
 
 use crate::error::{convert, guarded, invalid};
+use crate::make::from_ms;
 use crate::session::{Handle, Session};
 use crate::text;
-use leaflog::{Error, ErrorCode, SessionState, TitleSource};
+use leaflog::{Error, ErrorCode, LockWait, SessionState, TitleSource};
 use napi::bindgen_prelude::{AsyncTask, External, Uint32Array};
 use napi::{Env, JsString, Task};
 use napi_derive::napi;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 #[napi(catch_unwind)]
 pub fn cwd(session: &Handle) -> napi::Result<String> {
-    Ok(string(session.manager()?.cwd()))
+    Ok(string(session.opened()?.cwd()))
 }
 
 #[napi(catch_unwind)]
 pub fn session_dir(session: &Handle) -> napi::Result<String> {
-    Ok(string(session.manager()?.session_dir()))
+    Ok(string(session.opened()?.session_dir()))
 }
 
 #[napi(catch_unwind)]
 pub fn session_id(session: &Handle) -> napi::Result<String> {
-    Ok(session.manager()?.session_id().to_owned())
+    Ok(session.opened()?.session_id().to_owned())
 }
 
 #[napi(catch_unwind)]
 pub fn session_file(session: &Handle) -> napi::Result<Option<String>> {
-    Ok(session.manager()?.session_file().map(string))
+    Ok(session.opened()?.session_file().map(string))
 }
 
 #[napi(catch_unwind)]
 pub fn is_persisted(session: &Handle) -> napi::Result<bool> {
-    Ok(session.manager()?.is_persisted())
+    Ok(session.opened()?.is_persisted())
 }
 
 #[napi(catch_unwind)]
 pub fn is_started(session: &Handle) -> napi::Result<bool> {
-    Ok(session.manager()?.is_started())
+    Ok(session.opened()?.is_started())
 }
 
 fn string(path: &Path) -> String {
@@ -58,16 +60,27 @@ pub fn reset_leaf(session: &Handle) -> napi::Result<()> {
     })
 }
 
-/// Waits for the disk on another thread.
-pub struct Flushing(Arc<Session>);
+/// How long another process's lock is waited for, in milliseconds.
+#[napi(catch_unwind)]
+pub fn lock_timeout(session: &Handle) -> napi::Result<f64> {
+    Ok(session.opened()?.lock_timeout().as_secs_f64() * 1000.0)
+}
 
-impl Task for Flushing {
+#[napi(catch_unwind)]
+pub fn set_lock_timeout(session: &Handle, ms: f64) -> napi::Result<()> {
+    session.opened()?.set_lock_timeout(from_ms(ms));
+    Ok(())
+}
+
+/// Waits on another thread until nobody holds the lock.
+pub struct Waiting(Option<LockWait>);
+
+impl Task for Waiting {
     type Output = ();
     type JsValue = ();
 
     fn compute(&mut self) -> napi::Result<()> {
-        let mut manager = self.0.manager()?;
-        guarded(|| manager.flush())
+        guarded(|| self.0.as_mut().map_or(Ok(()), LockWait::wait))
     }
 
     fn resolve(&mut self, _env: Env, (): ()) -> napi::Result<()> {
@@ -76,8 +89,50 @@ impl Task for Flushing {
 }
 
 #[napi(catch_unwind)]
-pub fn flush(session: &Handle) -> AsyncTask<Flushing> {
-    AsyncTask::new(Flushing(Arc::clone(session)))
+pub fn lock_wait(session: &Handle, ms: f64) -> napi::Result<AsyncTask<Waiting>> {
+    Ok(AsyncTask::new(Waiting(session.opened()?.lock_wait(from_ms(ms)))))
+}
+
+/// Waits for the disk on another thread, and for another process's lock so long.
+pub struct Flushing(Arc<Session>, Duration);
+
+impl Flushing {
+    /// Without the manager while another process holds the lock: it is used meanwhile.
+    fn flush(&self) -> leaflog::Result<()> {
+        let start = Instant::now();
+        loop {
+            let mut manager = self.0.manager()?;
+            let usual = manager.lock_timeout();
+            manager.set_lock_timeout(Duration::ZERO);
+            let flushed = manager.flush();
+            manager.set_lock_timeout(usual);
+            let error = match flushed {
+                Err(error) if error.is_locked() => error,
+                flushed => return flushed,
+            };
+            let wait = manager.lock_wait(self.1.saturating_sub(start.elapsed()));
+            drop(manager);
+            wait.map_or(Err(error), |mut wait| wait.wait())?;
+        }
+    }
+}
+
+impl Task for Flushing {
+    type Output = ();
+    type JsValue = ();
+
+    fn compute(&mut self) -> napi::Result<()> {
+        guarded(|| self.flush())
+    }
+
+    fn resolve(&mut self, _env: Env, (): ()) -> napi::Result<()> {
+        Ok(())
+    }
+}
+
+#[napi(catch_unwind)]
+pub fn flush(session: &Handle, lock_timeout_ms: f64) -> AsyncTask<Flushing> {
+    AsyncTask::new(Flushing(Arc::clone(session), from_ms(lock_timeout_ms)))
 }
 
 #[napi(catch_unwind)]
@@ -93,7 +148,7 @@ pub fn close(session: &Handle) -> napi::Result<()> {
 /// Closes the file for reading too.
 #[napi(catch_unwind)]
 pub fn release(session: &Handle) -> napi::Result<()> {
-    session.manager()?.release();
+    session.opened()?.release();
     Ok(())
 }
 
@@ -151,7 +206,7 @@ pub fn move_to(session: &Handle, cwd: String) -> napi::Result<()> {
 
 #[napi(catch_unwind)]
 pub fn dir_after_move(session: &Handle, cwd: String) -> napi::Result<String> {
-    Ok(string(&session.manager()?.dir_after_move(&cwd)))
+    Ok(string(&session.opened()?.dir_after_move(&cwd)))
 }
 
 #[napi(catch_unwind)]
@@ -161,7 +216,7 @@ pub fn create_branched_session(session: &Handle, leaf: String) -> napi::Result<O
 
 #[napi(catch_unwind)]
 pub fn capture_state(session: &Handle) -> napi::Result<External<SessionState>> {
-    Ok(External::new(session.manager()?.capture_state()))
+    Ok(External::new(session.opened()?.capture_state()))
 }
 
 /// What a state holds, to be read.
@@ -172,13 +227,13 @@ pub fn state_view(state: &External<SessionState>) -> Handle {
 
 #[napi(catch_unwind)]
 pub fn restore_state(session: &Handle, state: &External<SessionState>) -> napi::Result<()> {
-    session.manager()?.restore_state((**state).clone());
+    session.opened()?.restore_state((**state).clone());
     Ok(())
 }
 
 #[napi(catch_unwind)]
 pub fn persist_status<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'env>> {
-    let status = session.manager()?.persist_status();
+    let status = session.opened()?.persist_status();
     let error = status.error.map(|error| convert(error).reason);
     text::give_value(env, &json!({ "error": error, "unsaved": status.unsaved, "lastSaved": status.last_saved }))
 }
@@ -186,7 +241,7 @@ pub fn persist_status<'env>(env: &'env Env, session: &Handle) -> napi::Result<Js
 /// Keeps a failure in force that the caller's own storage reported.
 #[napi(catch_unwind)]
 pub fn report_failure(session: &Handle, message: String) -> napi::Result<()> {
-    session.manager()?.report_failure(Error::new(ErrorCode::Io, message));
+    session.opened()?.report_failure(Error::new(ErrorCode::Io, message));
     Ok(())
 }
 

@@ -29,6 +29,11 @@ pub struct Options {
     pub generator: Option<ExternalRef<Sequence>>,
 }
 
+/// A time that is waited for; infinity is one too.
+pub(crate) fn from_ms(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(Duration::MAX)
+}
+
 /// Ids and times that are known beforehand.
 pub type Sequence = Arc<SequenceGenerator>;
 
@@ -59,7 +64,7 @@ impl Options {
             options = options.session_dir(dir);
         }
         if let Some(ms) = self.lock_timeout_ms {
-            options = options.lock_timeout(Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(Duration::MAX));
+            options = options.lock_timeout(from_ms(ms));
         }
         if self.sync_appends == Some(true) {
             options = options.durability(Durability::EveryAppend);

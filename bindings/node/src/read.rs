@@ -314,6 +314,6 @@ pub fn snapshot(session: &Handle) -> Handle {
 /// What a manager held before the file was replaced, to be read; once, and only when it was.
 #[napi(catch_unwind)]
 pub fn take_replaced(session: &Handle) -> napi::Result<Option<Handle>> {
-    let view = session.manager()?.take_replaced();
+    let view = session.opened()?.take_replaced();
     Ok(view.map(|view| Handle::new(Arc::new(Session::View(view)))))
 }

@@ -1,7 +1,7 @@
 //! The handle of a session.
 
 use crate::error::convert;
-use leaflog::{SessionManager, SessionView};
+use leaflog::{Error, ErrorCode, SessionManager, SessionView};
 use napi::bindgen_prelude::External;
 use parking_lot::{Mutex, MutexGuard};
 use std::ops::Deref;
@@ -48,16 +48,21 @@ impl Session {
         }
     }
 
-    pub(crate) fn manager(&self) -> napi::Result<MutexGuard<'_, SessionManager>> {
+    pub(crate) fn manager(&self) -> leaflog::Result<MutexGuard<'_, SessionManager>> {
         match self {
             Self::Manager { manager, .. } => Ok(manager.lock()),
-            Self::View(_) => Err(crate::error::invalid("this session is only read")),
+            Self::View(_) => Err(Error::new(ErrorCode::InvalidArgument, "this session is only read")),
         }
+    }
+
+    /// The same for a function that the engine calls.
+    pub(crate) fn opened(&self) -> napi::Result<MutexGuard<'_, SessionManager>> {
+        self.manager().map_err(convert)
     }
 
     /// Runs what changes the manager.
     pub(crate) fn run<T>(&self, run: impl FnOnce(&mut SessionManager) -> leaflog::Result<T>) -> napi::Result<T> {
-        run(&mut *self.manager()?).map_err(convert)
+        run(&mut *self.opened()?).map_err(convert)
     }
 }
 

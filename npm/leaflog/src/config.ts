@@ -44,7 +44,11 @@ export interface LeaflogOptions {
 	migrationRewrite?: "immediate" | "deferred";
 	/** When bytes are made to survive a power cut: with `flush()`, or before every append returns. */
 	durability?: "flush" | "every-append";
-	/** How long another process's lock is waited for, in milliseconds. */
+	/**
+	 * How long another process's lock is waited for, in milliseconds. By default 10 seconds where a promise
+	 * is given or a session is closed, and 100 ms in an append, which the engine waits for: then it is an error
+	 * of the code `LOCKED`, and the entry goes out with the next append or `flush()`. A number holds for both.
+	 */
 	lockTimeoutMs?: number;
 	/** Where ids and times come from, for tests: else from the clock of the machine and random numbers. */
 	generator?: SequenceGenerator;

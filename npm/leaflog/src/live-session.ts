@@ -14,6 +14,9 @@ import { handled } from "./promises";
 import { type Backing, backing, type Driver, type SessionStorage } from "./storage";
 import type { AgentMessage, PersistStatus, SessionHeader, UsageStatistics } from "./types";
 
+/** How long an append waits for another process's lock, in milliseconds, when nothing else is said. */
+const APPEND_LOCK_TIMEOUT = 100;
+
 /** Where a session is kept, and how it is made there. */
 export interface Place extends Backing {
 	options: LeaflogOptions;
@@ -48,9 +51,16 @@ export class LiveSession {
 	/** What was handed out, kept up to date. */
 	#usage: UsageStatistics | undefined;
 	#header: SessionHeader | undefined;
+	/** How long what need not be done at once waits for another process's lock, in milliseconds. */
+	readonly #lockTimeout: number;
+	/** The same for an append. */
+	readonly #appendLockTimeout: number;
 
 	private constructor(handle: Handle, { driver, options }: Place) {
 		this.handle = handle;
+		this.#lockTimeout = native.lockTimeout(handle);
+		this.#appendLockTimeout = options.lockTimeoutMs ?? APPEND_LOCK_TIMEOUT;
+		native.setLockTimeout(handle, this.#appendLockTimeout);
 		this.driver = driver;
 		this.options = options;
 		this.entries = new Entries(handle);
@@ -166,21 +176,57 @@ export class LiveSession {
 
 	/**
 	 * Runs a call once the caller's own storage has done what came before, and waits until it has done
-	 * this. Without such a storage the call is done when this returns.
+	 * this. Without such a storage the call is done when this returns, unless another process holds the lock.
 	 */
 	step<T>(run: () => T, before = (driver: Driver) => driver.idle()): Promise<T> {
 		return handled(async () => {
-			if (this.driver !== undefined) await before(this.driver);
+			if (this.driver === undefined) return this.#unlocked(run);
+			await before(this.driver);
 			const result = run();
-			if (this.driver !== undefined) await this.#done();
+			await this.#done();
 			return result;
 		});
+	}
+
+	/** The same for a call that closes the session, and leaves what is unsaved behind. */
+	leave<T>(run: () => T, before?: (driver: Driver) => Promise<void>): Promise<T> {
+		if (this.driver !== undefined) return this.step(run, before);
+		return handled(async () => {
+			const { error, unsaved } = this.persistStatus;
+			// Another process held the lock. If it still does, the event loop goes on meanwhile.
+			if (unsaved > 0 && error === undefined && native.isStarted(this.handle)) await this.flush().catch(() => {});
+			return this.patient(run);
+		});
+	}
+
+	/** Runs a call that waits for another process's lock at once. */
+	patient<T>(run: () => T): T {
+		native.setLockTimeout(this.handle, this.#lockTimeout);
+		try {
+			return run();
+		} finally {
+			native.setLockTimeout(this.handle, this.#appendLockTimeout);
+		}
+	}
+
+	/** Runs a call that changes nothing while another process holds the lock: again, once it is free. */
+	async #unlocked<T>(run: () => T): Promise<T> {
+		const end = performance.now() + this.#lockTimeout;
+		for (;;) {
+			try {
+				return run();
+			} catch (error) {
+				const left = end - performance.now();
+				if ((error as LeaflogError).code !== "LOCKED" || left <= 0) throw error;
+				await native.lockWait(this.handle, left);
+			}
+		}
 	}
 
 	/** Waits for the disk. */
 	flush(): Promise<void> {
 		if (this.driver !== undefined) return this.step(() => this.call(() => native.flushNow(this.handle)));
-		return handled(() => native.flush(this.handle).finally(() => this.#log()));
+		return handled(() => native.flush(this.handle, this.#lockTimeout).finally(() => this.#log()));
 	}
 
 	/** Calls what may fail to write. */

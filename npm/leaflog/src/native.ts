@@ -73,6 +73,8 @@ interface SyncNative {
 	isStarted(session: Handle): boolean;
 	branch(session: Handle, id: string): void;
 	resetLeaf(session: Handle): void;
+	lockTimeout(session: Handle): number;
+	setLockTimeout(session: Handle, ms: number): void;
 	flushNow(session: Handle): void;
 	close(session: Handle): void;
 	release(session: Handle): void;
@@ -163,7 +165,8 @@ interface AsyncNative {
 		storage?: StorageHandle,
 	): Promise<void>;
 	continueRecent(slot: SlotHandle, cwd: string, options: NativeOptions, storage?: StorageHandle): Promise<void>;
-	flush(session: Handle): Promise<void>;
+	lockWait(session: Handle, ms: number): Promise<void>;
+	flush(session: Handle, lockTimeoutMs: number): Promise<void>;
 	historyFlush(history: HistoryHandle): Promise<void>;
 	list(
 		cwd: string | undefined,
@@ -181,6 +184,7 @@ const ASYNC = new Set<string>([
 	"open",
 	"forkFrom",
 	"continueRecent",
+	"lockWait",
 	"flush",
 	"historyFlush",
 	"list",

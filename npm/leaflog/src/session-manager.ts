@@ -178,7 +178,7 @@ export class SessionManager {
 
 	/** Goes on with the session at `path`; project and folder stay. */
 	setSessionFile(sessionFile: string): Promise<void> {
-		return this.#live.step(
+		return this.#live.leave(
 			() => this.#live.switch(() => native.setSessionFile(this.#live.handle, sessionFile)),
 			(driver) => driver.load(path.resolve(sessionFile)),
 		);
@@ -186,14 +186,14 @@ export class SessionManager {
 
 	/** Begins a new session of the project, and gives its file. */
 	newSession(options?: NewSessionOptions): Promise<string | undefined> {
-		return this.#live.step(
+		return this.#live.leave(
 			() => this.#live.switch(() => native.newSession(this.#live.handle, options?.parentSession)) ?? undefined,
 		);
 	}
 
 	/** Goes on in a copy of the session with an id of its own. Artifacts are not copied. */
 	fork(): Promise<{ oldSessionFile: string; newSessionFile: string } | undefined> {
-		return this.#live.step(() => {
+		return this.#live.leave(() => {
 			const files = this.#live.copy(() => native.fork(this.#live.handle));
 			return files === null ? undefined : { oldSessionFile: files[0], newSessionFile: files[1] };
 		});
@@ -215,7 +215,10 @@ export class SessionManager {
 	 * file; `undefined` when the session is kept nowhere.
 	 */
 	createBranchedSession(leafId: string): string | undefined {
-		return this.#live.copy(() => native.createBranchedSession(this.#live.handle, leafId)) ?? undefined;
+		const file = this.#live.patient(() =>
+			this.#live.copy(() => native.createBranchedSession(this.#live.handle, leafId)),
+		);
+		return file ?? undefined;
 	}
 
 	/** What the manager holds now. */
@@ -279,18 +282,18 @@ export class SessionManager {
 	/** {@link SessionManager.flush}, at once. Not with a storage of the caller's own. */
 	flushSync(): void {
 		this.#needsNoPromise("flushSync");
-		this.#live.call(() => native.flushNow(this.#live.handle));
+		this.#live.patient(() => this.#live.call(() => native.flushNow(this.#live.handle)));
 	}
 
 	/** Flushes and closes the file. The next append opens it again; entries can be read all the same. */
 	close(): Promise<void> {
-		return this.#live.step(() => this.#live.call(() => native.close(this.#live.handle)));
+		return this.#live.leave(() => this.#live.call(() => native.close(this.#live.handle)));
 	}
 
 	/** {@link SessionManager.close}, at once. Not with a storage of the caller's own. */
 	closeSync(): void {
 		this.#needsNoPromise("closeSync");
-		this.#live.call(() => native.close(this.#live.handle));
+		this.#live.patient(() => this.#live.call(() => native.close(this.#live.handle)));
 	}
 
 	/** {@link SessionManager.closeSync}, and lets go of the file: nobody will read from it any more. */

@@ -4,7 +4,18 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import { describe, test } from "node:test";
 import { BlobStore, configure, LeaflogError, SequenceGenerator, SessionManager } from "leaflog";
-import { assistant, lines, SESSION_ID, session as sessionOf, started, TIME, tempDir, user, write } from "./support.mjs";
+import {
+	assistant,
+	holdLock,
+	lines,
+	SESSION_ID,
+	session as sessionOf,
+	started,
+	TIME,
+	tempDir,
+	user,
+	write,
+} from "./support.mjs";
 
 describe("the life of a session", () => {
 	test("statics are called without a receiver", async () => {
@@ -445,17 +456,8 @@ describe("failures", () => {
 
 	test("R53a: another's lock ends the wait with LOCKED, and passes", async () => {
 		const session = started({ lockTimeoutMs: 0 });
-		const { spawn } = await import("node:child_process");
-		const { once } = await import("node:events");
-		const lock = path.join(session.getSessionDir(), `.${path.basename(session.getSessionFile())}.lock`);
-		const holder = spawn("flock", ["-x", lock, "sh", "-c", "echo held; read line"], {
-			stdio: ["pipe", "pipe", "inherit"],
-		});
-		const failed = await Promise.race([once(holder, "error"), once(holder.stdout, "data").then(() => undefined)]);
-		if (failed !== undefined) {
-			console.log("skipped: another's lock (no flock)");
-			return;
-		}
+		const release = await holdLock(session);
+		if (release === undefined) return;
 		const message = user("3");
 		let id;
 		assert.throws(
@@ -471,9 +473,64 @@ describe("failures", () => {
 		assert.equal(session.getEntry(id).message, message);
 		assert.equal(session.getEntries().length, 3);
 		assert.equal(session.persistStatus().unsaved, 1);
-		holder.stdin.end("\n");
-		await once(holder, "close");
+		await release();
 		session.appendMessage(user("4"));
 		assert.equal(lines(session.getSessionFile()).length, 5);
+	});
+
+	test("u14: another's lock holds the engine for a moment only, and nothing is lost", async () => {
+		const session = started();
+		const release = await holdLock(session);
+		if (release === undefined) return;
+		const begin = performance.now();
+		assert.throws(() => session.appendMessage(user("3")), { code: "LOCKED" });
+		let done = 0;
+		const waiting = [session.flush(), session.setSessionName("name", "user"), session.rewriteEntries()];
+		for (const promise of waiting) void promise.then(() => done++);
+		// The promises wait elsewhere: appends come in between, and so do others' events.
+		await new Promise((resolve) => setTimeout(resolve, 1));
+		assert.throws(() => session.appendMessage(user("4")), { code: "LOCKED" });
+		await new Promise((resolve) => setImmediate(resolve));
+		assert.equal(done, 0);
+		assert.equal(session.persistStatus().unsaved, 2);
+		// Two appends and the first tries of two promises, of 100 ms each: not 10 seconds each.
+		assert.ok(performance.now() - begin < 5000);
+		await release();
+		await Promise.all(waiting);
+		assert.equal(session.persistStatus().unsaved, 0);
+		const [header, ...entries] = lines(session.getSessionFile()).filter(({ type }) => type !== "title");
+		assert.equal(header.type, "session");
+		assert.deepEqual(
+			entries.map(({ message }) => message.content[0]?.text ?? message.content),
+			["1", "2", "3", "4"],
+		);
+		assert.equal((await SessionManager.open(session.getSessionFile())).getSessionName(), "name");
+	});
+
+	test("u14: closing waits for another's lock, and what is unsaved is written first", async () => {
+		for (const leave of [(session) => session.close(), (session) => session.newSession()]) {
+			const session = started();
+			const file = session.getSessionFile();
+			const release = await holdLock(session);
+			if (release === undefined) return;
+			assert.throws(() => session.appendMessage(user("3")), { code: "LOCKED" });
+			const left = leave(session);
+			await new Promise((resolve) => setImmediate(resolve));
+			await release();
+			await left;
+			assert.equal(lines(file).at(-1).message.content, "3");
+		}
+	});
+
+	test("u14: a number of milliseconds holds for promises too", async () => {
+		const session = started({ lockTimeoutMs: 1 });
+		const release = await holdLock(session);
+		if (release === undefined) return;
+		assert.throws(() => session.appendMessage(user("3")), { code: "LOCKED" });
+		await assert.rejects(session.flush(), { code: "LOCKED" });
+		await assert.rejects(session.setSessionName("name", "user"), { code: "LOCKED" });
+		await release();
+		await session.flush();
+		assert.equal(session.persistStatus().unsaved, 0);
 	});
 });

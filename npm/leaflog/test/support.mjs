@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
@@ -60,6 +62,24 @@ export function started(options) {
 	session.appendMessage(user("1"));
 	session.appendMessage(assistant("2"));
 	return session;
+}
+
+/** Lets another process hold a session's lock; the function that is given back lets go of it. */
+export async function holdLock(session) {
+	const file = session.getSessionFile();
+	const lock = path.join(path.dirname(file), `.${path.basename(file)}.lock`);
+	const holder = spawn("flock", ["-x", lock, "sh", "-c", "echo held; read line"], {
+		stdio: ["pipe", "pipe", "inherit"],
+	});
+	const failed = await Promise.race([once(holder, "error"), once(holder.stdout, "data").then(() => undefined)]);
+	if (failed !== undefined) {
+		console.log("skipped: another's lock (no flock)");
+		return undefined;
+	}
+	return async () => {
+		holder.stdin.end("\n");
+		await once(holder, "close");
+	};
 }
 
 export const ID = /^[0-9a-f]{8}$/;
