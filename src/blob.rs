@@ -1,6 +1,7 @@
 //! The blob store, and where entries refer to it (R2, R51, R52).
 
 use crate::entry::BLOB_PREFIX;
+use crate::entry::images::{Form, Members};
 use crate::error::{Error, ErrorCode, Result};
 use crate::hex::hex;
 use crate::json::{Edit, Key, Visitor, decode, push_string, walk};
@@ -103,7 +104,8 @@ impl BlobStore {
     fn write(&self, hash: &BlobHash, bytes: &[u8], lasting: bool) -> Result<()> {
         let path = self.path(hash);
         let failed = |error| Error::io(error, "cannot write the blob", &path);
-        disk::create_dir(&self.dir).map_err(failed)?;
+        let no_store = |error| Error::io(error, "cannot make the blob store", &self.dir);
+        disk::create_dir(&self.dir).map_err(no_store)?;
         let temp = TempFile::random(&path).map_err(failed)?;
         disk::write_all(temp.file(), bytes).map_err(failed)?;
         if lasting {
@@ -176,15 +178,6 @@ pub(crate) struct Reference {
     form: Form,
 }
 
-/// How a blob's bytes stand in an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// As base64: `data` of an image.
-    Base64,
-    /// As text: an image URL.
-    Text,
-}
-
 impl Reference {
     /// The edit that puts the blob in place of the reference.
     pub(crate) fn resolve(self, blob: &[u8]) -> Edit {
@@ -219,29 +212,26 @@ struct Finder {
 /// An open object or array. The last of duplicate keys counts.
 #[derive(Default)]
 struct Frame {
-    /// It is the value of `image_url`.
-    image_url: bool,
-    image_type: bool,
-    image_mime: bool,
+    images: Members,
     data: Option<Reference>,
     url: Option<Reference>,
-    image_url_text: Option<Reference>,
+    image_url: Option<Reference>,
 }
 
 impl Visitor for Finder {
     fn open(&mut self, text: &[u8], key: Option<Key>, object: bool, _at: usize) {
-        let image_url = object && key.is_some_and(|key| name(text, key) == "image_url");
+        let images = Members::of(&key.map(|key| name(text, key)).unwrap_or_default(), object);
         if let (Some(key), Some(frame)) = (key, self.open.last_mut()) {
             frame.member(text, key, None);
         }
-        self.open.push(Frame { image_url, ..Frame::default() });
+        self.open.push(Frame { images, ..Frame::default() });
     }
 
     fn close(&mut self, _text: &[u8], _end: usize) {
         let Some(frame) = self.open.pop() else { return };
-        self.found.extend(frame.data.filter(|_| frame.image_type || frame.image_mime));
-        self.found.extend(frame.url.filter(|_| frame.image_url));
-        self.found.extend(frame.image_url_text);
+        for (name, reference) in [("data", frame.data), ("url", frame.url), ("image_url", frame.image_url)] {
+            self.found.extend(reference.filter(|found| frame.images.form(name) == Some(found.form)));
+        }
     }
 
     fn scalar(&mut self, text: &[u8], key: Option<Key>, span: Range<usize>) {
@@ -254,20 +244,18 @@ impl Visitor for Finder {
 impl Frame {
     /// Takes in a member; `value` when it is a scalar.
     fn member(&mut self, text: &[u8], key: Key, value: Option<Range<usize>>) {
-        let string = value.clone().filter(|span| text[span.start] == b'"').map(|span| {
-            let inner = span.start + 1..span.end - 1;
-            (span, decode_short(&text[inner]))
-        });
+        let name = name(text, key);
+        let string = value.filter(|span| text[span.start] == b'"');
+        let raw = string.clone().map(|span| &text[span.start + 1..span.end - 1]);
+        self.images.member(&name, raw);
         let reference = |form| {
-            let (span, text) = string.clone()?;
-            Some(Reference { span, hash: BlobHash::from_reference(&text)?, form })
+            let hash = BlobHash::from_reference(&decode_short(raw?))?;
+            Some(Reference { span: string?, hash, form })
         };
-        match &*name(text, key) {
-            "type" => self.image_type = string.is_some_and(|(_, text)| text == "image"),
-            "mimeType" => self.image_mime = string.is_some_and(|(_, text)| text.starts_with("image/")),
+        match &*name {
             "data" => self.data = reference(Form::Base64),
             "url" => self.url = reference(Form::Text),
-            "image_url" => self.image_url_text = reference(Form::Text),
+            "image_url" => self.image_url = reference(Form::Text),
             _ => {}
         }
     }
@@ -277,7 +265,7 @@ fn name(text: &[u8], key: Key) -> Cow<'_, str> {
     decode(&text[key.start..key.end])
 }
 
-/// Decodes what could be a type or a reference; a longer string is neither.
+/// Decodes what could be a reference; a longer string is none.
 fn decode_short(raw: &[u8]) -> Cow<'_, str> {
     // Each of the 76 characters of a reference takes at most six bytes.
     if raw.len() > 76 * 6 { Cow::Borrowed("") } else { decode(raw) }

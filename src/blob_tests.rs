@@ -91,6 +91,31 @@ fn stores_that_are_none() {
     assert_eq!((store.get(&hash(HELLO)).unwrap(), store.has(&hash(HELLO))), (Blob::Missing, false));
 }
 
+// A11: a store that is a file is not "there already": it is not a directory, and the message names it.
+// A put that fails leaves nothing.
+#[cfg(unix)]
+#[test]
+fn a11_a_store_that_is_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("blobs");
+    std::fs::write(&file, "x").unwrap();
+    let error = BlobStore::new(&file).put(b"hello").unwrap_err();
+    // ENOTDIR is 20.
+    assert_eq!((error.code(), error.os_errno(), error.path()), (ErrorCode::Io, Some(20), Some(&*file)));
+    assert!(error.message().starts_with("cannot make the blob store: Not a directory"), "{error}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"x");
+
+    let store = BlobStore::new(dir.path().join("store"));
+    std::fs::create_dir(store.dir()).unwrap();
+    for op in [Op::Create, Op::Write, Op::Sync, Op::Rename] {
+        faults::plan_every(op, faults::Fault::StopsAfter(2));
+        let error = store.put(b"hello").unwrap_err();
+        faults::end();
+        assert_eq!((error.code(), error.path()), (ErrorCode::Io, Some(&*store.path(&hash(HELLO)))), "{op:?}");
+        assert_eq!(std::fs::read_dir(store.dir()).unwrap().count(), 0, "{op:?}");
+    }
+}
+
 // An error that is none of these names the blob's file.
 #[cfg(unix)]
 #[test]

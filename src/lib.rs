@@ -81,6 +81,7 @@ pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, Ses
 pub use entry::time::format as format_time;
 pub use entry::{
     Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, SequenceGenerator, Usage,
+    images::is_image_data_url,
 };
 pub use error::{AppendError, Error, ErrorCode, Result};
 #[cfg(feature = "history")]
@@ -91,7 +92,6 @@ pub use manager::{
     PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
 };
 pub use paths::{AgentDirs, DirNaming, Environment, session_roots};
-pub use persist::is_image_data_url;
 pub use report::{
     DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
 };

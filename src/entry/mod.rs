@@ -4,6 +4,7 @@ mod body;
 mod facts;
 mod header;
 mod ids;
+pub(crate) mod images;
 mod kind;
 mod line;
 pub(crate) mod time;

@@ -9,7 +9,6 @@ mod storage;
 
 pub(crate) use copy::CopyLine;
 pub(crate) use file::{Begun, Known, SessionFile};
-pub use prepare::is_image_data_url;
 pub(crate) use prepare::{LineForm, MayChange, Prepared, is_plain, prepare};
 pub(crate) use rewrite::Layout;
 pub(crate) use storage::{StoredSession, copy_text};

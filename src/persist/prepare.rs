@@ -2,6 +2,7 @@
 //! into the blob store (R33-R36, R51, R52). Memory is never touched.
 
 use crate::blob::BlobHash;
+use crate::entry::images::{self, Form, Members, is_image_data_url};
 use crate::error::Result;
 use crate::json::{Edit, Key, Visitor, apply, decode, push_string, walk};
 use base64::Engine as _;
@@ -125,11 +126,8 @@ struct Frame {
     content: bool,
     /// An object that is an item of such an array.
     content_item: bool,
-    /// The value of `image_url`.
-    image_url: bool,
+    images: Members,
     changed: bool,
-    image_type: bool,
-    image_mime: bool,
     data: Option<Range<usize>>,
     /// The string `content`, and lines in what it becomes.
     lines: Option<usize>,
@@ -153,7 +151,7 @@ impl Visitor for Preparer {
             end: at + 1,
             content: !object && (in_content || name == "content"),
             content_item: object && in_content,
-            image_url: object && name == "image_url",
+            images: Members::of(&name, object),
             ..Frame::default()
         });
     }
@@ -196,15 +194,11 @@ impl Visitor for Preparer {
             self.ends_dropped(span.end);
             return;
         }
-        let in_image_url = self.open.last().is_some_and(|frame| frame.image_url);
         let Some(frame) = self.open.last_mut() else { return };
         frame.end = span.end;
         if frame.object {
-            let short =
-                |most: usize| is_string.then(|| &text[span.start + 1..span.end - 1]).filter(|raw| raw.len() <= most);
+            frame.images.member(&name, is_string.then(|| &text[span.start + 1..span.end - 1]));
             match &*name {
-                "type" => frame.image_type = short(64).is_some_and(|raw| decode(raw) == "image"),
-                "mimeType" => frame.image_mime = short(1024).is_some_and(|raw| decode(raw).starts_with("image/")),
                 "data" if is_string => {
                     // Whether it is an image's is known at the end of the object.
                     frame.data = Some(span);
@@ -220,8 +214,10 @@ impl Visitor for Preparer {
         if !is_string {
             return;
         }
-        let is_url = name == "image_url" || name == "url" && in_image_url;
-        let with = if is_url { self.url(text, &span) } else { None };
+        let with = match frame.images.form(&name) {
+            Some(Form::Text) => self.url(text, &span),
+            _ => None,
+        };
         let changed = match with {
             Some(with) => {
                 self.edits.push(Edit { range: span.clone(), with });
@@ -245,9 +241,8 @@ impl Visitor for Preparer {
 impl Frame {
     /// A later member of the same name takes the place of an earlier one.
     fn forget(&mut self, name: &str) {
+        self.images.member(name, None);
         match name {
-            "type" => self.image_type = false,
-            "mimeType" => self.image_mime = false,
             "data" => self.data = None,
             "content" => self.lines = None,
             "lineCount" => self.line_count = None,
@@ -302,11 +297,11 @@ impl Preparer {
     /// The `data` of an object that is closed now. Says whether it changed.
     fn data(&mut self, text: &[u8], frame: &Frame, span: Range<usize>) -> bool {
         let raw = &text[span.start + 1..span.end - 1];
-        if !frame.image_type && !frame.image_mime {
+        if frame.images.form("data").is_none() {
             return self.string(text, "data", span);
         }
         // Base64 has one unit a byte, and none of its characters needs an escape.
-        let is_block = frame.content_item && frame.image_type && raw.len() >= SMALLEST_BLOB;
+        let is_block = frame.content_item && frame.images.has_image_type() && raw.len() >= SMALLEST_BLOB;
         if !is_block && raw.len() <= MOST_UNITS {
             return false;
         }
@@ -336,12 +331,11 @@ impl Preparer {
         if raw.len() <= MOST_UNITS || units(raw) <= MOST_UNITS {
             return false;
         }
-        if is_image_data_url(&decode(raw)) {
-            return false;
-        }
-        let with = if matches!(name, "thinkingSignature" | "thoughtSignature" | "textSignature") {
+        let with = if images::is_signature(name) {
             // Half a signature is none.
             b"\"\"".to_vec()
+        } else if images::is_opaque(name, raw) {
+            return false;
         } else {
             let kept = &raw[..cut(raw, MOST_UNITS - NOTICE.len())];
             let mut with = Vec::with_capacity(kept.len() + NOTICE.len() + 4);
@@ -356,12 +350,6 @@ impl Preparer {
         self.edits.push(Edit { range: span, with });
         true
     }
-}
-
-/// The text is a `data:` URL of an image in base64: what is never cut (R52).
-#[must_use]
-pub fn is_image_data_url(text: &str) -> bool {
-    text.starts_with("data:image/") && text.contains(";base64,")
 }
 
 fn name(text: &[u8], key: Key) -> Cow<'_, str> {

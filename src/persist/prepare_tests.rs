@@ -420,7 +420,7 @@ fn r52b_large_data() {
         assert_eq!(prepared.form(), LineForm::References);
         assert!(prepared.blobs[0].1 == vec![0; 375_003]);
     }
-    // Anything else is text, and cut.
+    // Of anything else base64 is whole (G6), and a text is cut.
     for object in [
         r#"{"mimeType":"application/pdf","data":"DATA"}"#,
         r#"{"mimeType":"Image/png","data":"DATA"}"#,
@@ -433,8 +433,9 @@ fn r52b_large_data() {
         r#"{"mimeType":"image/png","inner":{"data":"DATA"}}"#,
         r#"{"inner":{"mimeType":"image/png"},"data":"DATA"}"#,
     ] {
+        same(object.replace("DATA", &base64(500_004)));
         let cut = format!("{}{}", "A".repeat(499_953), NOTICE.replace('\n', "\\n"));
-        let prepared = written(object.replace("DATA", &base64(500_004)));
+        let prepared = written(object.replace("DATA", &"A".repeat(500_005)));
         assert!(prepared.line == object.replace("DATA", &cut).into_bytes(), "{object}");
         assert!(prepared.blobs.is_empty());
     }
@@ -511,8 +512,11 @@ fn r52_image_urls_are_never_cut() {
         // Parameters may be long.
         (&*format!("data:image/png;name={};base64,", x(10_000)), true),
         (&*format!("data:image/png;name={};base64,", "é".repeat(3000)), true),
+        // G6: half a file is none either.
+        ("data:text/plain;base64,", true),
         ("data:image/png,", false),
-        ("data:text/plain;base64,", false),
+        ("data:text/plain,", false),
+        ("data:text/plain;base64,two words", false),
         (" data:image/png;base64,", false),
         ("see data:image/png;base64,", false),
     ] {
@@ -532,6 +536,36 @@ fn r52c_urls_that_are_no_text() {
     same(r#"{"image_url":"data:image/png;base64,\ud800"}"#);
     same(b"{\"image_url\":\"data:image/png;base64,\xff\"}");
     same(format!(r#"{{"image_url":"data:image/png;base64,\udfff{}"}}"#, x(600_000)));
+}
+
+// G6: data whose half is worth nothing is written whole, without a blob reference where no agent would
+// read one back.
+#[test]
+fn g06_opaque_data_is_whole() {
+    // `printf ABC | base64` is QUJD.
+    let data = "QUJD".repeat(150_000);
+    for place in [
+        r#"{"type":"message","message":{"role":"assistant","content":[{"type":"redactedThinking","data":"DATA"}]}}"#,
+        r#"{"content":[{"type":"redacted_thinking","data":"DATA"}]}"#,
+        r#"{"items":[{"type":"reasoning","summary":[],"encrypted_content":"DATA"}]}"#,
+        r#"{"encrypted_content":"gAAAAABo.DATA"}"#,
+        r#"{"content":[{"type":"audio","mimeType":"audio/wav","data":"DATA"}]}"#,
+        r#"{"type":"input_audio","input_audio":{"data":"DATA","format":"wav"}}"#,
+        r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"DATA=="}}"#,
+        r#"{"content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"DATA"}}]}"#,
+        r#"{"type":"input_file","file_data":"data:application/pdf;base64,DATA"}"#,
+        r#"{"inlineData":{"mime_type":"application/pdf","data":"DATA"}}"#,
+        r#"{"type":"image_generation_call","result":"DATA"}"#,
+        r#"{"type":"thinking","signature":"DATA"}"#,
+    ] {
+        same(place.replace("DATA", &data));
+    }
+    // In lines, as some encoders write it.
+    same(format!(r#"{{"data":"{}QQ==\n"}}"#, format!("{}\n", "QUJD".repeat(19)).repeat(8000)));
+    // A text of the same characters is a text.
+    for place in [r#"{"content":"DATA"}"#, r#"{"type":"text","text":"DATA"}"#, r#"{"data":"two DATA"}"#] {
+        assert_eq!(written(place.replace("DATA", &data)).form(), LineForm::Reduced, "{place}");
+    }
 }
 
 // R33: a signature that is too long is none; it is never cut.

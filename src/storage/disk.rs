@@ -117,8 +117,9 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     step(Op::CreateDir)?;
     let missing: Vec<&Path> = path.ancestors().take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists()).collect();
-    if missing.is_empty() && path.is_dir() {
-        return Ok(());
+    if missing.is_empty() {
+        // `mkdir` would say of a file that it exists, which is not what is wrong with it.
+        return if path.is_dir() { Ok(()) } else { Err(not_a_directory()) };
     }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -133,6 +134,13 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn not_a_directory() -> io::Error {
+    #[cfg(unix)]
+    return rustix::io::Errno::NOTDIR.into();
+    #[cfg(not(unix))]
+    io::ErrorKind::NotADirectory.into()
 }
 
 /// The folder a path is in.
@@ -241,6 +249,33 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
+}
+
+/// Gives a plain file a second name, which nothing may have yet. Where the file system cannot, or `from`
+/// is a link, the file is copied.
+pub(crate) fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
+    // A second name of a link would be a link, which need not lead anywhere from there.
+    if std::fs::symlink_metadata(from)?.is_file() {
+        match step(Op::Create).and_then(|()| std::fs::hard_link(from, to)) {
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {}
+            result => return result,
+        }
+    }
+    copy_plain(from, to)
+}
+
+/// Copies a plain file to a path that nothing has yet.
+pub(crate) fn copy_plain(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = open_plain(from)?;
+    let mut target = create_new(to)?;
+    step(Op::Write)?;
+    io::copy(&mut source, &mut target).map(drop)
+}
+
+/// The entries of a directory, all of them or an error.
+pub(crate) fn read_dir(path: &Path) -> io::Result<Vec<std::fs::DirEntry>> {
+    step(Op::ReadDir)?;
+    std::fs::read_dir(path)?.collect()
 }
 
 /// Puts `from` in the place of `to`.
@@ -403,6 +438,7 @@ pub enum Op {
     Open,
     Create,
     CreateDir,
+    ReadDir,
     Write,
     Truncate,
     Sync,
