@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, TryLock};
 use crate::storage::{artifacts_dir, lock};
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,7 +35,8 @@ impl ArtifactManager {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a tool type that is no plain name; `LOCKED` when another process keeps the
-    /// folder locked for as long as a session's lock is waited for; when the file cannot be made.
+    /// folder locked for as long as a session's lock is waited for; when the directory cannot be listed,
+    /// since ids that are taken are unknown then; when the file cannot be made.
     pub fn allocate(&self, tool_type: &str) -> Result<(String, PathBuf)> {
         if tool_type.is_empty() || tool_type.contains(['/', '\\', '\0']) {
             return Err(Error::new(ErrorCode::InvalidArgument, "a tool type is a plain name"));
@@ -50,7 +51,9 @@ impl ArtifactManager {
         {
             return Err(lock::busy("lock of the artifacts", self.lock_timeout, &self.dir));
         }
-        let mut id = self.ids().filter_map(|(id, _)| id.checked_add(1)).max().unwrap_or(0);
+        let taken = disk::read_dir(&self.dir);
+        let taken = taken.map_err(|error| Error::io(error, "cannot list the artifacts", &self.dir))?;
+        let mut id = taken.iter().filter_map(|entry| id_of(entry)?.checked_add(1)).max().unwrap_or(0);
         loop {
             let path = self.dir.join(format!("{id}.{tool_type}.log"));
             match disk::create_new(&path) {
@@ -77,16 +80,89 @@ impl ArtifactManager {
     #[must_use]
     pub fn path(&self, id: &str) -> Option<PathBuf> {
         let wanted = id.parse::<u64>().ok().filter(|number| number.to_string() == id)?;
-        self.ids().find(|(id, _)| *id == wanted).map(|(_, path)| path)
+        let entries = disk::read_dir(&self.dir).unwrap_or_default();
+        entries.iter().find(|entry| id_of(entry) == Some(wanted)).map(DirEntry::path)
+    }
+}
+
+/// The id of an artifact's file; `None` for any other file.
+fn id_of(entry: &DirEntry) -> Option<u64> {
+    let name = entry.file_name().into_string().ok()?;
+    let (id, _) = name.strip_suffix(".log")?.split_once('.')?;
+    id.bytes().all(|byte| byte.is_ascii_digit()).then(|| id.parse().ok())?
+}
+
+/// How artifacts come into the directory of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bring {
+    /// By a second name where the file system can, so that they take no room.
+    Link,
+    /// As files of their own: the agent copies them again over these after a fork, and a file that is
+    /// copied onto itself may be lost.
+    Copy,
+}
+
+/// The artifacts that were brought along for a copy of a session. Unless they are kept they are removed
+/// with this.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    dir: Option<PathBuf>,
+}
+
+impl Brought {
+    /// Brings the files beside `from` along to beside `to`. Sessions of sub-agents, and what is in
+    /// directories of theirs, stay where they are: a second name of a session would be a second session.
+    pub(super) fn along(from: &Path, to: &Path, how: Bring) -> Result<Self> {
+        let Some((from, to)) = artifacts_dir(from).zip(artifacts_dir(to)) else { return Ok(Self::default()) };
+        let entries = match disk::read_dir(&from) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Self::default());
+            }
+            result => result.map_err(|error| Error::io(error, "cannot list the artifacts", &from))?,
+        };
+        let mut brought = Self::default();
+        for entry in entries {
+            let (source, name) = (entry.path(), entry.file_name());
+            let bytes = name.as_encoded_bytes();
+            // A link to a file is one, too.
+            if bytes.starts_with(b".") || bytes.ends_with(b".jsonl") || !source.is_file() {
+                continue;
+            }
+            let target = to.join(&name);
+            let failed = |error| Error::io(error, "cannot bring the artifact along", &target);
+            if brought.dir.is_none() {
+                if std::fs::symlink_metadata(&to).is_ok() {
+                    let message = "cannot bring the artifacts along: the directory exists";
+                    return Err(Error::new(ErrorCode::AlreadyExists, message).at(&to));
+                }
+                brought.dir = Some(to.clone());
+                disk::create_dir(&to).map_err(failed)?;
+            }
+            let result = match how {
+                Bring::Link => disk::link_or_copy(&source, &target),
+                Bring::Copy => disk::copy_plain(&source, &target),
+            };
+            match result {
+                // It was removed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !source.exists() => {}
+                result => result.map_err(failed)?,
+            }
+        }
+        Ok(brought)
     }
 
-    fn ids(&self) -> impl Iterator<Item = (u64, PathBuf)> {
-        std::fs::read_dir(&self.dir).into_iter().flatten().flatten().filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let (id, _) = name.strip_suffix(".log")?.split_once('.')?;
-            let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
-            Some((id.parse().ok().filter(|_| is_number)?, entry.path()))
-        })
+    /// The copy is there.
+    pub(super) fn keep(mut self) {
+        self.dir = None;
+    }
+}
+
+impl Drop for Brought {
+    fn drop(&mut self) {
+        if let Some(dir) = &self.dir {
+            // Best effort: what stays is no session.
+            let _: io::Result<()> = std::fs::remove_dir_all(dir);
+        }
     }
 }
 
@@ -137,3 +213,7 @@ impl SessionManager {
         self.artifact_files()?.path(id)
     }
 }
+
+#[cfg(test)]
+#[path = "artifacts_tests.rs"]
+mod tests;

@@ -1,12 +1,14 @@
 //! Sessions made from others: forks and branches as files of their own.
 
+use super::artifacts::{Bring, Brought};
 use super::{Backend, HeaderExtras, SessionManager, new_header, view_of};
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, time};
 use crate::error::{Error, ErrorCode, Result};
-use crate::persist::{CopyLine, copy_text};
+use crate::json::Json;
+use crate::persist::{CopyLine, Moved, copy_text};
 use crate::view::SessionView;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The files of a fork.
@@ -20,7 +22,7 @@ pub struct Fork {
 
 impl SessionManager {
     /// Goes on in a copy of the session with an id of its own: title and leaf stay, and
-    /// `parentSession` is the old id. Artifacts are not copied. `None` when the session is kept
+    /// `parentSession` is the old id. Its artifacts are copied. `None` when the session is kept
     /// nowhere.
     ///
     /// # Errors
@@ -43,14 +45,15 @@ impl SessionManager {
         let lines: Vec<CopyLine> = (0..self.view.tree().count()).map(CopyLine::Entry).collect();
         let leaf = self.view.tree().leaf();
         let new = self.path_of(&timestamp, &id);
-        self.become_copy(&header, &lines, Some(&new))?;
+        self.become_copy(&header, &lines, Some(&new), Some((&old, Bring::Copy)))?;
         // Every entry has its place in the copy.
         self.view.set_leaf(leaf);
         Ok(Some(Fork { old_session_file: old, new_session_file: new }))
     }
 
     /// Goes on in a session of its own that has only the path from the root to `leaf_id`, and the
-    /// labels of what is on it. Gives its file; `None` when the session is kept nowhere.
+    /// labels of what is on it. Its artifacts come along. Gives its file; `None` when the session is kept
+    /// nowhere.
     ///
     /// # Errors
     /// `ENTRY_NOT_FOUND`; an error of writing, and the manager has the old session then.
@@ -58,7 +61,7 @@ impl SessionManager {
         self.index_of(leaf_id)?;
         // As for a fork.
         self.leave()?;
-        let lines = self.branch_lines(self.index_of(leaf_id)?);
+        let lines = self.branch_lines(self.index_of(leaf_id)?)?;
         let id = self.options.generator.session_id();
         let timestamp = time::format(self.options.generator.now_ms());
         let extras = HeaderExtras {
@@ -69,13 +72,15 @@ impl SessionManager {
         };
         let header = new_header(&id, &timestamp, &self.cwd, &extras);
         let new = self.is_persisted().then(|| self.path_of(&timestamp, &id));
-        self.become_copy(&header, &lines, new.as_deref())?;
+        let old = self.path.clone();
+        self.become_copy(&header, &lines, new.as_deref(), old.as_deref().map(|old| (old, Bring::Link)))?;
         Ok(new)
     }
 
-    /// The path to `leaf` without its label entries, whose children hang on what is before them;
-    /// then the labels of what is kept, one after another.
-    fn branch_lines(&mut self, leaf: u32) -> Vec<CopyLine> {
+    /// The path to `leaf` without its label entries, whose children hang on what is before them, and in
+    /// whose place a compaction that keeps from one of them on names the next entry; then the labels of
+    /// what is kept, one after another.
+    fn branch_lines(&mut self, leaf: u32) -> Result<Vec<CopyLine>> {
         let tree = self.view.tree();
         let mut lines = Vec::new();
         let mut kept = HashSet::new();
@@ -84,12 +89,26 @@ impl SessionManager {
         let path = tree.path(leaf);
         // What a cycle was cut at may hang on a label of it.
         let mut skipped = path.first().and_then(|&first| tree.parent(first)).is_some_and(is_label);
+        // Label entries so far, each with the first entry behind it that stays.
+        let mut left_out: HashMap<u32, Option<u32>> = HashMap::new();
         for index in path {
             if is_label(index) {
                 skipped = true;
+                left_out.insert(index, None);
                 continue;
             }
-            lines.push(if skipped { CopyLine::Reparented(index, parent) } else { CopyLine::Entry(index) });
+            let mut moved = Moved { parent: skipped.then_some(parent), first_kept: None };
+            if skipped {
+                left_out.values_mut().for_each(|next| *next = next.or(Some(index)));
+            }
+            if !left_out.is_empty() && tree.slot(index).kind == EntryKind::Compaction {
+                let text = self.view.stored_text(index)?;
+                let kept = Json::new(&text).get_wtf8("firstKeptEntryId").and_then(|id| tree.find(&id));
+                let next = kept.and_then(|kept| left_out.get(&kept).copied().flatten());
+                moved.first_kept = next.and_then(|next| tree.id_bytes(next)).map(Cow::into_owned);
+            }
+            let is_moved = moved.parent.is_some() || moved.first_kept.is_some();
+            lines.push(if is_moved { CopyLine::Moved(index, moved) } else { CopyLine::Entry(index) });
             skipped = false;
             parent = tree.id_bytes(index).map(Cow::into_owned);
             kept.extend(parent.clone());
@@ -117,11 +136,11 @@ impl SessionManager {
             lines.push(CopyLine::New(line.finish()));
             parent = Some(id.into_bytes());
         }
-        lines
+        Ok(lines)
     }
 
-    /// Takes the history of another session into this new one.
-    pub(super) fn copy_from(&mut self, source: SessionView) -> Result<()> {
+    /// Takes the history and the artifacts of another session, the one at `from`, into this new one.
+    pub(super) fn copy_from(&mut self, source: SessionView, from: &Path) -> Result<()> {
         let extras = HeaderExtras {
             version: Some(copy_version(&source)),
             parent_session: Some(source.header().id.clone()),
@@ -133,12 +152,23 @@ impl SessionManager {
         let lines: Vec<CopyLine> = (0..source.tree().count()).map(CopyLine::Entry).collect();
         let path = self.path.clone();
         self.view = source;
-        self.become_copy(&header, &lines, path.as_deref())
+        self.become_copy(&header, &lines, path.as_deref(), Some((from, Bring::Link)))
     }
 
     /// Writes a copy and goes on in it; the leaf is its last line. The session that was before has
     /// been left: a failure of that is told before anything is made.
-    fn become_copy(&mut self, header: &[u8], lines: &[CopyLine], path: Option<&Path>) -> Result<()> {
+    fn become_copy(
+        &mut self,
+        header: &[u8],
+        lines: &[CopyLine],
+        path: Option<&Path>,
+        artifacts: Option<(&Path, Bring)>,
+    ) -> Result<()> {
+        // Before the session: one without its artifacts would give their ids again.
+        let brought = match path.zip(artifacts) {
+            Some((path, (from, how))) => Brought::along(from, path, how)?,
+            None => Brought::default(),
+        };
         let (backend, mut view) = match path {
             None => (Backend::Nowhere, view_of(copy_text(&self.view, header, lines)?, &self.options)?),
             Some(path) => {
@@ -170,6 +200,7 @@ impl SessionManager {
                 view.keep_text(index, line.text(&self.view)?.into_owned())?;
             }
         }
+        brought.keep();
         if let Some(path) = path {
             self.put_at(path.to_owned());
         }

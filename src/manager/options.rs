@@ -271,15 +271,18 @@ impl ManagerOptions {
         Ok(manager)
     }
 
-    /// A new session of the project at `cwd` with the history of the session at `source`.
+    /// A new session of the project at `cwd` with the history and the artifacts of the session at `source`.
     ///
     /// # Errors
     /// `NOT_FOUND` and `NOT_A_SESSION` for a source that is none; an error of writing.
     pub fn fork_from(self, source: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<SessionManager> {
         // Read first: making the project's folder may move what lies in an older one.
-        let source = self.read_session(&paths::absolute(source.as_ref()))?;
+        let from = paths::absolute(source.as_ref());
+        let source = self.read_session(&from)?;
         let mut manager = self.begin(cwd.as_ref())?;
-        manager.copy_from(source)?;
+        let is_moved = manager.options.storage.is_none() && !from.exists();
+        let moved = from.file_name().filter(|_| is_moved).map(|name| manager.session_dir().join(name));
+        manager.copy_from(source, &moved.unwrap_or(from))?;
         Ok(manager)
     }
 

@@ -14,17 +14,26 @@ use std::borrow::Cow;
 pub(crate) enum CopyLine {
     /// An entry of the source.
     Entry(u32),
-    /// The same, as a child of another entry or as a root.
-    Reparented(u32, Option<Vec<u8>>),
+    /// The same, with another place among the entries.
+    Moved(u32, Moved),
     /// An entry the source has not.
     New(Vec<u8>),
+}
+
+/// What an entry of a copy says of others, where it says another thing than in the source.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moved {
+    /// Its parent; none is a root's.
+    pub(crate) parent: Option<Option<Vec<u8>>>,
+    /// The first entry that it keeps, as a compaction.
+    pub(crate) first_kept: Option<Vec<u8>>,
 }
 
 impl CopyLine {
     /// The entry of the source.
     pub(crate) fn entry(&self) -> Option<u32> {
         match self {
-            Self::Entry(index) | Self::Reparented(index, _) => Some(*index),
+            Self::Entry(index) | Self::Moved(index, _) => Some(*index),
             Self::New(_) => None,
         }
     }
@@ -34,19 +43,29 @@ impl CopyLine {
         match self {
             Self::Entry(index) => source.stored_text(*index),
             Self::New(text) => Ok(Cow::Borrowed(text)),
-            Self::Reparented(index, parent) => {
+            Self::Moved(index, moved) => {
                 let text = source.stored_text(*index)?;
-                let mut value = Vec::new();
-                match parent {
-                    Some(parent) => push_wtf8(&mut value, parent),
-                    None => value.extend_from_slice(b"null"),
-                }
                 let mut entry = Object::read(&text, 0);
-                entry.set("parentId", value);
+                if let Some(parent) = &moved.parent {
+                    entry.set("parentId", id(parent.as_deref()));
+                }
+                if moved.first_kept.is_some() {
+                    entry.set("firstKeptEntryId", id(moved.first_kept.as_deref()));
+                }
                 Ok(Cow::Owned(entry.finish()))
             }
         }
     }
+}
+
+/// An id as JSON; `null` for none.
+fn id(id: Option<&[u8]>) -> Vec<u8> {
+    let mut value = Vec::new();
+    match id {
+        Some(id) => push_wtf8(&mut value, id),
+        None => value.extend_from_slice(b"null"),
+    }
+    value
 }
 
 /// Writes a copy.

@@ -7,7 +7,7 @@ mod prepare;
 mod rewrite;
 mod storage;
 
-pub(crate) use copy::CopyLine;
+pub(crate) use copy::{CopyLine, Moved};
 pub(crate) use file::{Begun, Known, SessionFile};
 pub(crate) use prepare::{LineForm, MayChange, Prepared, is_plain, prepare};
 pub(crate) use rewrite::Layout;

@@ -1,7 +1,7 @@
 //! Artifacts (part C): where they are, how they are numbered, and what is no artifact.
 
-use super::common::{ASSISTANT, Dir, file, names_in};
-use leaflog::{ArtifactManager, ErrorCode};
+use super::common::{ASSISTANT, Dir, file, names_in, sequence_b};
+use leaflog::{ArtifactManager, ErrorCode, SessionManager};
 use std::collections::BTreeSet;
 
 // The folder is the session's file without its ending, and is made with the first artifact.
@@ -121,18 +121,105 @@ fn at_once() {
     assert_eq!((ids.len(), different.len(), different.last()), (800, 800, Some(&799)));
 }
 
-// A fork has none of its source's; artifacts are in the session's folder after a switch back.
-#[test]
-fn forks_have_their_own() {
-    let dir = Dir::new();
+/// A session with text that names its artifacts 0 and 3, and its last entry.
+fn with_artifacts(dir: &Dir) -> (SessionManager, String) {
     let mut m = dir.create();
-    m.append_message(ASSISTANT).unwrap();
-    m.save_artifact(b"x", "bash").unwrap();
-    let old = file(&m);
+    assert_eq!(m.save_artifact(b"zero", "bash").unwrap(), "0");
+    std::fs::write(m.artifacts_dir().unwrap().join("3.read.log"), "three").unwrap();
+    let leaf = m.append_message(r#"{"role":"assistant","content":"see artifact://0 and artifact://3"}"#).unwrap();
+    (m, leaf)
+}
+
+/// Both are there, and the next is 4.
+fn has_artifacts(m: &mut SessionManager) {
+    let artifacts = m.artifacts_dir().unwrap();
+    assert_eq!(m.artifact_path("0"), Some(artifacts.join("0.bash.log")));
+    assert_eq!(std::fs::read(artifacts.join("0.bash.log")).unwrap(), b"zero");
+    assert_eq!(std::fs::read(m.artifact_path("3").unwrap()).unwrap(), b"three");
+    assert_eq!(m.save_artifact(b"four", "bash").unwrap(), "4");
+    assert_eq!(names_in(&artifacts), ["0.bash.log", "3.read.log", "4.bash.log"]);
+}
+
+// G5: what the text of a copy names is there, and ids go on after it. The source keeps its own.
+#[test]
+fn g05_artifacts_come_along() {
+    for how in ["fork", "branch", "fork from"] {
+        let dir = Dir::new();
+        let (mut m, leaf) = with_artifacts(&dir);
+        let old = file(&m);
+        match how {
+            "fork" => drop(m.fork().unwrap().unwrap()),
+            "branch" => drop(m.create_branched_session(&leaf).unwrap().unwrap()),
+            _ => m = dir.options().generator(sequence_b()).fork_from(&old, "/home/ada/other").unwrap(),
+        }
+        assert_ne!(file(&m), old);
+        has_artifacts(&mut m);
+        m.set_session_file(&old).unwrap();
+        assert_eq!(names_in(&m.artifacts_dir().unwrap()), ["0.bash.log", "3.read.log"], "{how}");
+        has_artifacts(&mut m);
+        // One without artifacts brings no directory along.
+        let mut m = dir.options().create("/home/ada/third").unwrap();
+        let leaf = m.append_message(ASSISTANT).unwrap();
+        m.create_branched_session(&leaf).unwrap();
+        m.fork().unwrap();
+        assert!(!m.artifacts_dir().unwrap().exists());
+    }
+}
+
+// G5: they take no room where that can be. A fork's are files of their own: the agent copies the
+// artifacts of a fork itself, and over a second name of the same file that would fail or empty it.
+#[cfg(unix)]
+#[test]
+fn g05_artifacts_are_linked() {
+    use std::os::unix::fs::MetadataExt as _;
+    let dir = Dir::new();
+    let (mut m, leaf) = with_artifacts(&dir);
+    let inode = |m: &SessionManager| std::fs::metadata(m.artifact_path("3").unwrap()).unwrap().ino();
+    let first = inode(&m);
+    m.create_branched_session(&leaf).unwrap();
+    assert_eq!(inode(&m), first);
     m.fork().unwrap();
-    assert_eq!(m.artifact_path("0"), None);
-    m.set_session_file(&old).unwrap();
-    assert!(m.artifact_path("0").is_some());
+    assert_ne!(inode(&m), first);
+    has_artifacts(&mut m);
+}
+
+// G5: only artifacts. A second name of a sub-agent's session would be a second session; a link is
+// brought along as what it leads to.
+#[cfg(unix)]
+#[test]
+fn g05_what_stays_behind() {
+    let dir = Dir::new();
+    let (mut m, leaf) = with_artifacts(&dir);
+    let artifacts = m.artifacts_dir().unwrap();
+    std::fs::write(artifacts.join("Task.jsonl"), "{}").unwrap();
+    std::fs::write(artifacts.join(".Task.jsonl.lock"), "").unwrap();
+    std::fs::write(artifacts.join("Task.md"), "done").unwrap();
+    std::fs::create_dir(artifacts.join("Task")).unwrap();
+    std::os::unix::fs::symlink("0.bash.log", artifacts.join("1.link.log")).unwrap();
+    std::os::unix::fs::symlink("nowhere", artifacts.join("2.link.log")).unwrap();
+    m.create_branched_session(&leaf).unwrap();
+    let artifacts = m.artifacts_dir().unwrap();
+    assert_eq!(names_in(&artifacts), ["0.bash.log", "1.link.log", "3.read.log", "Task.md"]);
+    assert!(std::fs::symlink_metadata(artifacts.join("1.link.log")).unwrap().is_file());
+    assert_eq!(std::fs::read(artifacts.join("1.link.log")).unwrap(), b"zero");
+}
+
+// G5: a directory that is in the way is not mixed with the copy's.
+#[test]
+fn g05_a_directory_in_the_way() {
+    let dir = Dir::new();
+    let (mut m, leaf) = with_artifacts(&dir);
+    let there = dir.shop().join("2026-02-16T10-20-30-000Z_a000000000000002");
+    std::fs::create_dir(&there).unwrap();
+    std::fs::write(there.join("0.bash.log"), "another's").unwrap();
+    let old = file(&m);
+    let error = m.create_branched_session(&leaf).unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::AlreadyExists, Some(&*there)));
+    assert_eq!((file(&m), names_in(&there)), (old, vec!["0.bash.log".to_owned()]));
+    assert_eq!(std::fs::read(there.join("0.bash.log")).unwrap(), b"another's");
+    // The next id is free.
+    m.create_branched_session(&leaf).unwrap();
+    has_artifacts(&mut m);
 }
 
 // R53a: a lock of another process is waited for as long as the options say, the artifacts' too.

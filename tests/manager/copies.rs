@@ -1,7 +1,7 @@
 //! Forks and branches as sessions of their own.
 
 use super::common::{ASSISTANT, Dir, NOW, USER, file, ids, leaf, lines, names_in, read, sequence_b, text};
-use leaflog::{Compaction, ErrorCode, ManagerOptions, SessionManager, SessionView, TitleSource};
+use leaflog::{Compaction, ErrorCode, Leaf, ManagerOptions, SessionManager, SessionView, TitleSource};
 
 // Part C, F26: fork keeps title, leaf, labels and everything in memory; the old file stays.
 #[test]
@@ -213,6 +213,54 @@ fn branched_session_of_labels() {
     assert_eq!((text(&m).lines().count(), leaf(&m)), (1, None));
     m.append_message(USER).unwrap();
     assert_eq!(text(&m).lines().count(), 2);
+}
+
+// A9: a compaction that keeps from a label entry on keeps the same without it: the next entry that stays
+// takes its place. So the context is what it was.
+#[test]
+fn a09_a_label_is_first_kept() {
+    let dir = Dir::new();
+    let compact = |m: &mut SessionManager, kept: &str| {
+        let compaction =
+            Compaction { summary: "sum", first_kept_entry_id: kept, tokens_before: 9, ..Default::default() };
+        m.append_compaction(&compaction).unwrap()
+    };
+    let context = |m: &SessionManager| m.context(Leaf::Last).unwrap().to_json();
+    let first_kept = |m: &SessionManager, id: &str| {
+        let entry = m.entry(id).unwrap().text().unwrap();
+        entry.json().get_str("firstKeptEntryId").unwrap().into_owned()
+    };
+    let mut m = dir.create();
+    let first = m.append_message(USER).unwrap();
+    let label = m.append_label_change(&first, Some("mark")).unwrap();
+    let another = m.append_label_change(&first, Some("two")).unwrap();
+    let second = m.append_message(ASSISTANT).unwrap();
+    let outer = compact(&mut m, &label);
+    let third = m.append_message(USER).unwrap();
+    let inner = compact(&mut m, &another);
+    let leaf = m.append_message(USER).unwrap();
+    let before = context(&m);
+    m.create_branched_session(&leaf).unwrap();
+    assert_eq!(ids(&m), [&*first, &second, &outer, &third, &inner, &leaf, "00000009"]);
+    assert_eq!([first_kept(&m, &outer), first_kept(&m, &inner)], [&*second, &*second]);
+    assert_eq!(context(&m), before);
+    assert!(m.load_report().unwrap().is_empty());
+    // Also for who reads the file, and the line is otherwise as it was.
+    let view = SessionView::open(file(&m)).unwrap();
+    assert_eq!(view.context(Leaf::Last).unwrap().to_json(), before);
+    assert!(text(&m).contains(&format!(
+        r#"{{"type":"compaction","id":"{outer}","parentId":"{second}","timestamp":"{NOW}","summary":"sum","firstKeptEntryId":"{second}","tokensBefore":9}}"#
+    )));
+
+    // Nothing but labels was kept: the compaction itself comes next, which keeps nothing.
+    let mut m = dir.options().create("/home/ada/b").unwrap();
+    let first = m.append_message(ASSISTANT).unwrap();
+    let label = m.append_label_change(&first, Some("mark")).unwrap();
+    let inner = compact(&mut m, &label);
+    let before = context(&m);
+    m.create_branched_session(&inner).unwrap();
+    assert_eq!((first_kept(&m, &inner), context(&m)), (inner, before));
+    assert!(m.load_report().unwrap().is_empty());
 }
 
 // Part C: an unknown id is an error and changes nothing.

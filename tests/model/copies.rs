@@ -11,8 +11,15 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 impl World {
-    /// A copy takes the place of the session.
-    fn became(&mut self, state: &mut State, lines: Vec<Seen>, header: Map<String, Value>, path: Option<PathBuf>) {
+    /// A copy takes the place of the session, which is at `from`.
+    fn became(
+        &mut self,
+        state: &mut State,
+        lines: Vec<Seen>,
+        header: Map<String, Value>,
+        path: Option<PathBuf>,
+        from: Option<&Path>,
+    ) {
         let before = state.clone();
         let seen = |seen| Held::Entry(Seen { saved: true, changed: false, recent: false, ..seen });
         state.lines = lines.into_iter().map(seen).collect();
@@ -25,6 +32,12 @@ impl World {
         }
         if self.refused {
             *state = before;
+            return;
+        }
+        // Artifacts come along.
+        let artifacts = from.and_then(|from| self.artifacts.get(&from.with_extension("")));
+        if let (Some(path), Some(artifacts)) = (&state.path, artifacts.cloned()) {
+            self.artifacts.insert(path.with_extension(""), artifacts);
         }
     }
 
@@ -54,7 +67,7 @@ impl World {
             ("parentSession", state.text("id")),
         ]);
         let lines = state.entries().cloned().collect();
-        self.became(state, lines, header, Some(new.clone()));
+        self.became(state, lines, header, Some(new.clone()), Some(&old));
         if let Some(fork) = self.settle(result) {
             let fork = fork.unwrap();
             assert_eq!((fork.old_session_file, fork.new_session_file), (old, new));
@@ -77,7 +90,7 @@ impl World {
         let header = new_header(cwd, state.text("id"), state.title());
         let lines = state.entries().cloned().collect();
         let path = self.new_path(&state.dir);
-        self.became(&mut state, lines, header, path);
+        self.became(&mut state, lines, header, path, Some(source));
         Manager { real, state, captured: None }
     }
 
@@ -100,8 +113,20 @@ impl World {
             return;
         }
         let mut lines: Vec<Seen> = Vec::new();
-        for seen in state.path_to(&leaf).into_iter().filter(|seen| seen.item.kind != "label") {
+        // Labels so far, and what comes next of what stays.
+        let mut left_out: Vec<(String, Option<String>)> = Vec::new();
+        for seen in state.path_to(&leaf) {
+            if seen.item.kind == "label" {
+                left_out.push((seen.item.id.clone(), None));
+                continue;
+            }
             let mut seen = seen.clone();
+            for (label, next) in &mut left_out {
+                let next = next.get_or_insert_with(|| seen.item.id.clone());
+                if seen.item.kind == "compaction" {
+                    seen.item = seen.item.with_first_kept(label, next);
+                }
+            }
             // The child of a label that is left out hangs on what the label hung on.
             let parent_is_label = seen
                 .item
@@ -125,11 +150,12 @@ impl World {
             (seen.own, seen.whole) = (true, true);
             lines.push(seen);
         }
-        let parent = state.path.as_ref().map(|path| path.to_str().unwrap().to_owned());
+        let old = state.path.clone();
+        let parent = old.as_ref().map(|path| path.to_str().unwrap().to_owned());
         let header = new_header(&state.cwd, parent, state.title());
         let path = self.new_path(&state.dir);
         let leaf = lines.last().map(|seen| seen.item.id.clone());
-        self.became(state, lines, header, path.clone());
+        self.became(state, lines, header, path.clone(), old.as_deref());
         if !self.refused {
             state.leaf = leaf;
         }
@@ -160,9 +186,13 @@ impl World {
         };
         let new = dir.join(old.file_name().unwrap());
         if new == old {
+            let before = state.clone();
             to_there(state);
             if state.started {
                 self.rewrite(state);
+            }
+            if self.refused {
+                *state = before;
             }
             self.settle(result);
             return;

@@ -90,6 +90,19 @@ impl Item {
         Self { parent, fixed, ..self.clone() }
     }
 
+    /// A compaction that keeps from `new` on when it kept from `old` on.
+    pub fn with_first_kept(&self, old: &str, new: &str) -> Self {
+        let member = |id: &str| format!("\"firstKeptEntryId\":{}", quoted(id));
+        let (old, new) = (member(old), member(new));
+        let fixed = self.fixed.as_ref().map(|text| text.replace(&old, &new));
+        let body = Rc::clone(&self.body);
+        let body = Rc::new(move |form| {
+            let (before, after) = body(form);
+            (before, after.replace(&old, &new))
+        });
+        Self { body, fixed, ..self.clone() }
+    }
+
     pub fn with_body(&self, body: Body) -> Self {
         Self { body, fixed: None, ..self.clone() }
     }
