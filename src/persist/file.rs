@@ -7,7 +7,7 @@ use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
-use crate::entry::TitleSlot;
+use crate::entry::{EntryKind, TitleSlot};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, Identity};
 use crate::storage::lock::{Held, SessionLock};
@@ -233,7 +233,8 @@ impl SessionFile {
             let message = "cannot write the session: the file exists";
             return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.inner.path));
         }
-        let (temp, ()) = self.inner.write_file(source.source().len(), |sink| copy(source, header, lines, sink))?;
+        let (temp, ()) =
+            self.inner.write_file(source.source().len(), false, |sink| copy(source, header, lines, sink))?;
         temp.put_in_free_place(&self.inner.path).map_err(|error| self.inner.failed(error))?;
         self.inner.sync_dir().inspect_err(|_| {
             // A copy that nobody goes on in is not wanted.
@@ -486,7 +487,10 @@ impl Inner {
     fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         // The old file goes without anybody asking whether the disk took what was written to it.
         view.recall(pending);
-        let (temp, layout) = self.write_file(view.source().len(), |sink| rewrite(view, pending, now_ms, sink))?;
+        // Listings go by when a session was used: a migration or a new name is not a use of it.
+        let is_used = pending.unsaved.iter().any(|&index| view.tree().slot(index).kind == EntryKind::Message);
+        let about = view.source().len();
+        let (temp, layout) = self.write_file(about, !is_used, |sink| rewrite(view, pending, now_ms, sink))?;
         // Ready before it is in place: from then on nothing can fail that loses track of it.
         let file = temp.file().try_clone().map_err(|error| self.failed(error))?;
         let source = file.try_clone().map_err(|error| self.failed(error))?;
@@ -508,9 +512,11 @@ impl Inner {
     }
 
     /// Writes a temporary file beside the session's and waits until it would survive a power cut.
+    /// With `keep_time` it was last changed when the file was that it will replace.
     fn write_file<T>(
         &mut self,
         about: u64,
+        keep_time: bool,
         write: impl FnOnce(&mut FileSink<'_>) -> Result<T>,
     ) -> Result<(TempFile, T)> {
         disk::create_dir(self.dir()).map_err(|error| self.failed(error))?;
@@ -530,6 +536,9 @@ impl Inner {
         if len < about {
             // Gives back what was reserved and is not needed, which the file would keep.
             disk::truncate(temp.file(), len).map_err(|error| self.failed(error))?;
+        }
+        if keep_time {
+            temp.take_time_of(&self.path);
         }
         self.blobs.sync()?;
         disk::sync(temp.file()).map_err(|error| self.failed(error))?;

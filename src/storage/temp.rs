@@ -80,6 +80,15 @@ impl TempFile {
         }
     }
 
+    /// Gives the file the time of the last change of the one it will replace, if there is one. The
+    /// last thing before it is synced: each write sets it again.
+    pub(crate) fn take_time_of(&self, target: &Path) {
+        // A file system that cannot set times is no reason to fail.
+        if let Ok(modified) = std::fs::metadata(target).and_then(|metadata| metadata.modified()) {
+            let _: io::Result<()> = self.file.set_modified(modified);
+        }
+    }
+
     /// Gives the file its name. What was there is replaced.
     pub(crate) fn put_in_place(self, target: &Path) -> io::Result<()> {
         self.place(|path| disk::rename(path, target))
