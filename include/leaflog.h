@@ -463,17 +463,18 @@ typedef struct leaflog_session_info {
     struct leaflog_str id;
     /// The folder of its project; empty when the header has none.
     struct leaflog_str cwd;
-    /// Its title, else the short summary of its last compaction; may be absent.
+    /// Its title, else the short summary of its last compaction, each when it is not blank; may be absent.
     struct leaflog_str title;
     /// What it was derived from, an id or a path, not to be resolved; may be absent.
     struct leaflog_str parent_session;
-    /// The first text of a user, at most 64 KiB of it; empty when there is none.
+    /// The first text of a user that is not blank, else the task of the session, else the first text of a custom
+    /// message; at most 64 KiB of it. Empty when there is none.
     struct leaflog_str first_message;
     /// What to call it: one line, cut to 40 UTF-16 units.
     struct leaflog_str name;
     /// The same, not cut.
     struct leaflog_str full_name;
-    /// How long before the listing it last changed, in words: `5m ago`.
+    /// How long before the listing it was used last, in words: `5m ago`.
     struct leaflog_str time_ago;
     /// When it began, in milliseconds since 1970; LEAFLOG_NO_TIME when the header does not say.
     int64_t created_ms;
@@ -485,6 +486,13 @@ typedef struct leaflog_session_info {
     uint64_t message_count;
     /// LEAFLOG_SCOPE_LOCAL or, from `leaflog_resolve()` and `leaflog_candidates()`, LEAFLOG_SCOPE_GLOBAL.
     int32_t scope;
+    /// 1 when the session is another project's, whose directory does not exist any longer; it is listed since the two
+    /// projects share a session directory. Only what is found for a project says so. Else 0.
+    int32_t project_gone;
+    /// When the session was used last, in milliseconds since 1970, by which it is older or newer than others: when its
+    /// last message was written or it began, whichever is later, and not after `modified_ms`. A new name, a label or a
+    /// migration is not a use.
+    int64_t used_ms;
 } leaflog_session_info;
 
 /// A prompt of the history. The texts are lent by the list until it is freed.
@@ -1064,8 +1072,8 @@ leaflog_status leaflog_list_all(const struct leaflog_options *options,
                                 struct leaflog_listing **listing,
                                 struct leaflog_error **error);
 
-/// The latest sessions in the folder at the path `dir`, at most `limit`, the newest first. Only the beginnings of
-/// files are read.
+/// The latest sessions in the folder at the path `dir`, at most `limit`, the newest first. Only the beginnings and ends
+/// of files are read.
 leaflog_status leaflog_recent(const struct leaflog_options *options,
                               const struct leaflog_find_options *find_options,
                               struct leaflog_str dir,
@@ -1073,7 +1081,9 @@ leaflog_status leaflog_recent(const struct leaflog_options *options,
                               struct leaflog_listing **listing,
                               struct leaflog_error **error);
 
-/// The latest sessions of the project at the path `cwd`, as `leaflog_recent()` tells them of a folder.
+/// The latest sessions of the project at the path `cwd`, as `leaflog_recent()` tells them of a folder. Those whose header
+/// names the project come first, whatever their age; then those that name no directory; then those of a project that is
+/// gone.
 leaflog_status leaflog_recent_of(const struct leaflog_options *options,
                                  const struct leaflog_find_options *find_options,
                                  struct leaflog_str cwd,
@@ -1088,7 +1098,8 @@ leaflog_status leaflog_most_recent(const struct leaflog_options *options,
                                    struct leaflog_string *out,
                                    struct leaflog_error **error);
 
-/// The path of the newest session of the project at the path `cwd`; absent when there is none.
+/// The path of the session of the project at the path `cwd` to go on with: the first of `leaflog_recent_of()`; absent
+/// when there is none.
 leaflog_status leaflog_most_recent_of(const struct leaflog_options *options,
                                       const struct leaflog_find_options *find_options,
                                       struct leaflog_str cwd,
@@ -1102,8 +1113,9 @@ leaflog_status leaflog_newest(const struct leaflog_options *options,
                               struct leaflog_error **error);
 
 /// The session that `arg` means, by the beginning of its id, of its file's name, or of what follows the last `_` of
-/// that: a listing of one or none. The newest of the project at the path `cwd`, else the newest of all projects; with
-/// `options->session_dir` only of that folder.
+/// that: a listing of one or none. The first of the project at the path `cwd`, in the order of `leaflog_recent_of()`, else
+/// the newest of all projects; with `options->session_dir` only of that folder. An error when the session that is meant,
+/// by the name of its file, cannot be read, or when none was found and a directory that may hold it cannot be read.
 leaflog_status leaflog_resolve(const struct leaflog_options *options,
                                const struct leaflog_find_options *find_options,
                                struct leaflog_str arg,
@@ -1111,8 +1123,9 @@ leaflog_status leaflog_resolve(const struct leaflog_options *options,
                                struct leaflog_listing **listing,
                                struct leaflog_error **error);
 
-/// All sessions that `leaflog_resolve()` could mean, the newest first. When `arg` is the whole id, or the whole name of
-/// the file, of just one of them, that one alone.
+/// All sessions that `leaflog_resolve()` could mean, in that order. When `arg` is the whole id, or the whole name of the
+/// file, of just one of them, that one alone. A file that cannot be read is one of them by its name, and among the
+/// problems of the listing.
 leaflog_status leaflog_candidates(const struct leaflog_options *options,
                                   const struct leaflog_find_options *find_options,
                                   struct leaflog_str arg,
@@ -1120,8 +1133,8 @@ leaflog_status leaflog_candidates(const struct leaflog_options *options,
                                   struct leaflog_listing **listing,
                                   struct leaflog_error **error);
 
-/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_candidates()`, the newest first: one
-/// after another, a NUL after each.
+/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_candidates()`, the newest first,
+/// those that cannot be read too: one after another, a NUL after each.
 leaflog_status leaflog_by_prefix(const struct leaflog_options *options,
                                  const struct leaflog_find_options *find_options,
                                  struct leaflog_str prefix,

@@ -77,7 +77,7 @@ pub mod internals;
 
 pub use blob::{Blob, BlobHash, BlobStore};
 pub use context::{ContextItem, ContextPlan, SessionContext};
-pub use discovery::{Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
+pub use discovery::{Candidates, Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
 pub use entry::time::format as format_time;
 pub use entry::{
     Body, CURRENT_SESSION_VERSION, EntryKind, EntryText, Generator, Header, Role, SequenceGenerator, Usage,

@@ -15,3 +15,5 @@ mod listing;
 mod projects;
 #[path = "finding/recent.rs"]
 mod recent;
+#[path = "finding/used.rs"]
+mod used;

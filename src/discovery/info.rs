@@ -1,12 +1,12 @@
 //! What is told of a session that was found.
 
-use super::summary::Summary;
-use crate::entry::time;
+use super::project::Owner;
+use super::summary::{Summary, began_ms};
+use crate::error::Error;
 use crate::storage::walk::Found;
-use crate::text::trim;
+use crate::text::{is_space, trim};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -20,7 +20,7 @@ pub struct SessionInfo {
     pub id: String,
     /// The folder of its project; empty when the header has none.
     pub cwd: String,
-    /// Its title, else the short summary of its last compaction.
+    /// Its title, else the short summary of its last compaction; one that is blank counts as none.
     pub title: Option<String>,
     /// What it was derived from, as the header has it: an id or a path, not to be resolved.
     pub parent_session: Option<String>,
@@ -28,11 +28,19 @@ pub struct SessionInfo {
     pub created_ms: Option<i64>,
     /// When the file last changed.
     pub modified: SystemTime,
+    /// When the session was used last, by which it is older or newer than others: when its last
+    /// message was written or it began, whichever is later, and not after `modified`. A new name, a
+    /// label or a migration changes the file and is not a use of it.
+    pub used: SystemTime,
+    /// The session is another project's, whose directory does not exist any longer; it is listed since
+    /// the two projects share a session directory (R58). Only a listing of a project says so.
+    pub project_gone: bool,
     /// The bytes of the file; of another storage, its units.
     pub size: u64,
     /// Its messages, of every branch.
     pub message_count: u64,
-    /// The first text of a user, at most 64 KiB of it; empty when there is none.
+    /// The first text of a user that is not blank, else the task of the session, else the first text of a
+    /// custom message; at most 64 KiB of it. Empty when there is none.
     pub first_message: String,
 }
 
@@ -43,8 +51,13 @@ pub struct RecentSession {
     pub path: PathBuf,
     /// When the file last changed.
     pub modified: SystemTime,
-    /// What to call it: its title, else the first text of a user, else its id, else the name of its
-    /// file. One line, without control characters.
+    /// When the session was used last, as [`SessionInfo::used`].
+    pub used: SystemTime,
+    /// The session is another project's, as [`SessionInfo::project_gone`].
+    pub project_gone: bool,
+    /// What to call it: its title, else its first text as [`SessionInfo::first_message`], else its id,
+    /// else the name of its file. The first line of it that says something, without control
+    /// characters.
     pub full_name: String,
 }
 
@@ -77,28 +90,42 @@ pub struct Resumable {
     pub scope: Scope,
 }
 
+/// The sessions that an argument could mean.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// Those that can be read, the nearest first: see [`SessionFinder::candidates`](crate::SessionFinder::candidates).
+    pub sessions: Vec<Resumable>,
+    /// Those that cannot be read, each with its path. When nothing is meant, the directories that
+    /// cannot be read and may hold what is.
+    pub problems: Vec<Error>,
+}
+
 impl SessionInfo {
-    pub(super) fn new(found: &Found, summary: Summary) -> Option<Self> {
-        let title = summary.title().map(str::to_owned).or(summary.short_summary);
+    pub(super) fn new(found: &Found, summary: Summary, owner: Owner) -> Option<Self> {
+        let title = summary.title_or_summary().map(str::to_owned);
+        let first_message = summary.first_text().unwrap_or_default().to_owned();
+        let used = summary.used(found.modified);
         let header = summary.header?;
         Some(Self {
             path: found.path.clone(),
+            created_ms: began_ms(&header),
             cwd: header.cwd.unwrap_or_default(),
             title,
             parent_session: header.parent_session,
-            created_ms: header.timestamp.and_then(|text| time::parse(text.as_bytes())),
             modified: found.modified,
+            used,
+            project_gone: owner == Owner::Gone,
             size: found.size,
             message_count: summary.message_count,
-            first_message: summary.first_message.unwrap_or_default(),
+            first_message,
             id: header.id,
         })
     }
 
-    /// How long before `now` it last changed, in the words of [`RecentSession::time_ago`].
+    /// How long before `now` it was used last, in the words of [`RecentSession::time_ago`].
     #[must_use]
     pub fn time_ago(&self, now: SystemTime) -> String {
-        time_ago(self.modified, now)
+        time_ago(self.used, now)
     }
 
     /// Whether `prefix` means this session: it begins the id, the name of the file, or what follows
@@ -133,23 +160,28 @@ impl Meant {
     }
 }
 
-/// The newest first; of the same age, the later name.
-pub(super) fn newest_first(a: (SystemTime, &Path), b: (SystemTime, &Path)) -> Ordering {
-    b.cmp(&a)
+/// What makes a session newer than another: the time it was used, then that of its file's last
+/// change, then the later name.
+pub(super) type Age<'a> = (SystemTime, SystemTime, &'a Path);
+
+impl SessionInfo {
+    pub(super) fn age(&self) -> Age<'_> {
+        (self.used, self.modified, &self.path)
+    }
 }
 
 impl RecentSession {
     /// Columns, in UTF-16 units, of [`RecentSession::name`].
     const LONGEST_NAME: usize = 40;
 
-    pub(super) fn new(found: &Found, summary: &Summary) -> Option<Self> {
+    pub(super) fn new(found: &Found, summary: &Summary, used: SystemTime, owner: Owner) -> Option<Self> {
         let header = summary.header.as_ref()?;
-        // A title that says nothing is not made up for by another text.
-        let text = summary.title().or(summary.first_message.as_deref());
+        let text = summary.title().or(summary.first_text());
         let full_name = text.and_then(clean).or_else(|| clean(&header.id)).unwrap_or_else(|| {
             found.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
         });
-        Some(Self { path: found.path.clone(), modified: found.modified, full_name })
+        let (path, modified) = (found.path.clone(), found.modified);
+        Some(Self { path, modified, used, project_gone: owner == Owner::Gone, full_name })
     }
 
     /// The name cut to 40 UTF-16 units, the last of them `…` when it was.
@@ -169,11 +201,11 @@ impl RecentSession {
         self.full_name.clone()
     }
 
-    /// How long before `now` it last changed, in words: `just now`, `5m ago`, `3h ago`, `2d ago`;
+    /// How long before `now` it was used last, in words: `just now`, `5m ago`, `3h ago`, `2d ago`;
     /// from a week on the day, as `2026-02-16` in local time.
     #[must_use]
     pub fn time_ago(&self, now: SystemTime) -> String {
-        time_ago(self.modified, now)
+        time_ago(self.used, now)
     }
 }
 
@@ -194,11 +226,18 @@ fn time_ago(then: SystemTime, now: SystemTime) -> String {
     }
 }
 
-/// The first line of a text without control characters and outer blanks; `None` when nothing is
-/// left of it.
+/// Whether something is left of a text without its blanks and control characters.
+pub(super) fn says_something(text: &str) -> bool {
+    text.chars().any(|c| !is_space(c) && !is_control(c))
+}
+
+fn is_control(c: char) -> bool {
+    matches!(c, '\0'..='\x1f' | '\x7f')
+}
+
+/// The first line of a text that says something, without control characters and outer blanks.
 fn clean(text: &str) -> Option<String> {
-    let line = text.split('\n').next().unwrap_or_default();
-    let line: String = line.chars().filter(|&c| !matches!(c, '\0'..='\x1f' | '\x7f')).collect();
-    let line = trim(&line);
-    (!line.is_empty()).then(|| line.to_owned())
+    let line = text.split('\n').find(|line| says_something(line))?;
+    let line: String = line.chars().filter(|&c| !is_control(c)).collect();
+    Some(trim(&line).to_owned())
 }

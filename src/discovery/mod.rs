@@ -9,17 +9,18 @@ mod project;
 mod summary;
 mod work;
 
-pub use info::{RecentSession, Resumable, Scope, SessionInfo};
+pub use info::{Candidates, RecentSession, Resumable, Scope, SessionInfo};
 
 use crate::entry::Header;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::json::Scanner;
 use crate::paths::{AgentDirs, absolute};
-use crate::storage::walk::Found;
+use crate::storage::walk::{Found, Walk};
 use crate::storage::{SessionStorage, Source};
-use info::{Meant, newest_first};
-use place::{Place, named};
-use project::Project;
+use info::Meant;
+use place::{Beginning, Place, named};
+use project::{Owner, Project};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -33,8 +34,12 @@ type Progress = dyn Fn(usize, usize) -> ControlFlow<()> + Send + Sync;
 
 /// Finds sessions.
 ///
-/// It never writes, takes no lock, follows no symbolic link, and opens nothing that is no plain
-/// file; so it works on a read-only disk, and a pipe among the sessions does not stop it.
+/// It never writes, takes no lock, and opens nothing that is not a plain file; so it works on a
+/// read-only disk, and a pipe among the sessions does not stop it. It follows no symbolic link, but
+/// for a directory that is linked directly under the directory of all sessions, in the place of a
+/// project's, and for the directories that it is given.
+///
+/// A session is newer than another when it was used later: see [`SessionInfo::used`].
 ///
 /// A finder holds no files and can be shared between threads.
 #[derive(Clone, Default)]
@@ -50,10 +55,13 @@ pub struct SessionFinder {
 /// What a listing found.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// The sessions, the newest first; of the same age, the later path.
+    /// The sessions, the newest first; of the same age, the one whose file changed later, then the
+    /// later path.
     pub sessions: Vec<SessionInfo>,
     /// What could not be read or is no session, each with its path.
     pub problems: Vec<Error>,
+    /// Symbolic links that were not followed and may lead to sessions.
+    pub links: Vec<PathBuf>,
     /// It was stopped: sessions and problems are those found until then.
     pub cancelled: bool,
 }
@@ -135,9 +143,7 @@ impl SessionFinder {
     #[must_use]
     pub fn list(&self, cwd: impl AsRef<Path>) -> Listing {
         let (dirs, project) = self.project(cwd.as_ref());
-        let mut problems = Vec::new();
-        let files = self.place().find(&dirs, false, &mut problems);
-        self.summarize(files, problems, project.as_ref())
+        self.summarize(self.place().find(&dirs, false), project.as_ref())
     }
 
     /// The sessions of all projects, those of sub-agents too, at any depth (R41).
@@ -145,71 +151,95 @@ impl SessionFinder {
     /// Of a storage, those that its `list_dirs` leads to.
     #[must_use]
     pub fn list_all(&self) -> Listing {
-        let mut problems = Vec::new();
-        let files = self.place().find(&self.all_roots(), true, &mut problems);
-        self.summarize(files, problems, None)
+        self.summarize(self.place().find(&self.all_roots(), true), None)
     }
 
-    /// The latest sessions in a folder, at most `limit`, the newest first; of the same age, the
-    /// later name. Only the beginnings of as many files are read (R38).
+    /// The latest sessions in a directory, at most `limit`, the newest first. Only the beginnings and
+    /// ends of as many files are read as it takes (R38).
     #[must_use]
     pub fn recent(&self, dir: impl AsRef<Path>, limit: usize) -> Vec<RecentSession> {
-        let files = self.place().find(&[absolute(dir.as_ref())], false, &mut Vec::new());
-        let sessions = self.beginnings(sorted(files), None);
-        sessions.filter_map(|(found, summary)| RecentSession::new(&found, &summary)).take(limit).collect()
+        let files = self.place().find(&[absolute(dir.as_ref())], false).files;
+        self.called(self.by_use(files, None, is_session).take(limit))
     }
 
-    /// The newest session in a folder (R39).
+    /// The newest session in a directory (R39).
     #[must_use]
     pub fn most_recent(&self, dir: impl AsRef<Path>) -> Option<PathBuf> {
-        self.recent(dir, 1).pop().map(|session| session.path)
+        let files = self.place().find(&[absolute(dir.as_ref())], false).files;
+        self.by_use(files, None, is_session).next().map(|begun| begun.found.path)
     }
 
     /// The latest sessions of the project at `cwd`, as [`SessionFinder::recent`] tells them of a
-    /// folder; R57 and R58 hold as for [`SessionFinder::list`].
+    /// directory; R57 and R58 hold as for [`SessionFinder::list`]. Those whose header names the project
+    /// come first, whatever their age; then those that name no directory; then those of a project that
+    /// is gone.
     #[must_use]
     pub fn recent_of(&self, cwd: impl AsRef<Path>, limit: usize) -> Vec<RecentSession> {
-        let (dirs, project) = self.project(cwd.as_ref());
-        let files = self.place().find(&dirs, false, &mut Vec::new());
-        let sessions = self.beginnings(sorted(files), project.as_ref());
-        sessions.filter_map(|(found, summary)| RecentSession::new(&found, &summary)).take(limit).collect()
+        self.called(self.nearest_of(cwd.as_ref(), limit).into_iter())
     }
 
-    /// The newest session of the project at `cwd`.
+    /// The session of the project at `cwd` to go on with: the first of [`SessionFinder::recent_of`].
     #[must_use]
     pub fn most_recent_of(&self, cwd: impl AsRef<Path>) -> Option<PathBuf> {
-        self.recent_of(cwd, 1).pop().map(|session| session.path)
+        self.nearest_of(cwd.as_ref(), 1).pop().map(|begun| begun.found.path)
+    }
+
+    /// The same for a terminal that had the session `had`, with this header, in the project. It goes
+    /// on with that, but not with one of a project that is gone when the project has one of its own.
+    pub(crate) fn most_recent_on_terminal(&self, cwd: &Path, had: Option<(PathBuf, Header)>) -> Option<PathBuf> {
+        let Some((path, header)) = had else { return self.most_recent_of(cwd) };
+        let is_gone = |project: &Project| project.owner(header.cwd.as_deref()) == Owner::Gone;
+        if self.project(cwd).1.as_ref().is_some_and(is_gone) {
+            let own = self.nearest_of(cwd, 1).pop().filter(|begun| begun.owner == Owner::Project);
+            return Some(own.map_or(path, |begun| begun.found.path));
+        }
+        Some(path)
     }
 
     /// The newest session of all projects, those of sub-agents too.
     #[must_use]
     pub fn newest(&self) -> Option<PathBuf> {
-        let files = self.place().find(&self.all_roots(), true, &mut Vec::new());
-        self.beginnings(sorted(files), None).next().map(|(found, _)| found.path)
+        let files = self.place().find(&self.all_roots(), true).files;
+        self.by_use(files, None, is_session).next().map(|begun| begun.found.path)
     }
 
     /// The session that `arg` means, by the beginning of its id, of its file's name, or of what
-    /// follows the last `_` of that; case does not count. The newest of the project at `cwd`, else
-    /// the newest of all projects; with [`SessionFinder::session_dir`] only of that folder.
-    #[must_use]
-    pub fn resolve(&self, arg: &str, cwd: impl AsRef<Path>) -> Option<Resumable> {
-        self.resumable(arg, cwd.as_ref(), 1).into_iter().next()
+    /// follows the last `_` of that; case does not count. The first of the project at `cwd`, in the
+    /// order of [`SessionFinder::recent_of`], else the newest of all projects; with
+    /// [`SessionFinder::session_dir`] only of that directory.
+    ///
+    /// # Errors
+    /// When the session that is meant, by the name of its file, cannot be read; or when none was found,
+    /// and a directory that may hold it cannot be read.
+    pub fn resolve(&self, arg: &str, cwd: impl AsRef<Path>) -> Result<Option<Resumable>> {
+        let Candidates { sessions, problems } = self.resumable(arg, cwd.as_ref(), 1);
+        match problems.into_iter().next() {
+            Some(problem) => Err(problem),
+            None => Ok(sessions.into_iter().next()),
+        }
     }
 
-    /// All sessions that [`SessionFinder::resolve`] could mean, the newest first: those of the
-    /// project, and those of all projects when it has none. When `arg` is the whole id, or the whole name,
-    /// of just one of them, that one alone.
+    /// All sessions that [`SessionFinder::resolve`] could mean, in that order: those of the project,
+    /// and those of all projects when it has none. When `arg` is the whole id, or the whole name, of
+    /// just one of them, that one alone. A file that cannot be read is one of them by its name, and
+    /// among the problems.
     #[must_use]
-    pub fn candidates(&self, arg: &str, cwd: impl AsRef<Path>) -> Vec<Resumable> {
+    pub fn candidates(&self, arg: &str, cwd: impl AsRef<Path>) -> Candidates {
         self.resumable(arg, cwd.as_ref(), usize::MAX)
     }
 
     /// The files of the sessions of all projects that `prefix` means, as in
-    /// [`SessionFinder::candidates`], the newest first.
-    #[must_use]
-    pub fn by_prefix(&self, prefix: &str) -> Vec<PathBuf> {
-        let files = self.place().find(&self.all_roots(), true, &mut Vec::new());
-        self.meant(files, prefix, None, usize::MAX).into_iter().map(|found| found.path).collect()
+    /// [`SessionFinder::candidates`], the newest first; those that cannot be read too.
+    ///
+    /// # Errors
+    /// When there are none, and a directory that may hold one cannot be read.
+    pub fn by_prefix(&self, prefix: &str) -> Result<Vec<PathBuf>> {
+        let Walk { files, problems, .. } = self.place().find(&self.all_roots(), true);
+        let meant = self.meant(files, prefix, None, usize::MAX);
+        match problems.into_iter().next() {
+            Some(problem) if meant.is_empty() => Err(problem),
+            _ => Ok(meant.into_iter().map(|begun| begun.found.path).collect()),
+        }
     }
 
     /// The texts of a session's users and assistants, of every branch, joined by spaces: what a
@@ -220,12 +250,12 @@ impl SessionFinder {
     pub fn all_messages_text(&self, path: impl AsRef<Path>) -> Result<String> {
         let path = path.as_ref();
         let source = self.place().open(path)?;
-        let summary = Summary::read(&source, &mut Worker::new(), true, &mut |_| Verdict::GoOn);
+        let summary = Summary::read(&source, &mut Worker::new(), true, &mut |_, _| Verdict::GoOn);
         let summary = summary.map_err(|error| named(error, path))?;
         Ok(summary.and_then(|summary| summary.texts).unwrap_or_default())
     }
 
-    /// The most that [`SessionFinder::recent`] asks of a file's beginning, in what its storage counts.
+    /// The most that is asked of a file's beginning for its header, in what its storage counts.
     pub const PREFIX: usize = summary::HEADER_WITHIN + 1;
 
     /// The folders that are looked through: for the sessions of the project at `cwd` as
@@ -240,7 +270,7 @@ impl SessionFinder {
     /// longer exists.
     #[must_use]
     pub fn shows(cwd: impl AsRef<Path>, header_cwd: Option<&str>) -> bool {
-        Project::new(cwd.as_ref()).shows(header_cwd)
+        Project::new(cwd.as_ref()).owner(header_cwd) != Owner::Other
     }
 
     fn place(&self) -> Place<'_> {
@@ -265,63 +295,172 @@ impl SessionFinder {
     }
 
     /// Reads whole sessions, on several threads.
-    fn summarize(&self, files: Vec<Found>, problems: Vec<Error>, project: Option<&Project>) -> Listing {
+    fn summarize(&self, walk: Walk, project: Option<&Project>) -> Listing {
         let place = self.place();
-        let shows = |header: &Header| project.is_none_or(|project| project.shows(header.cwd.as_deref()));
-        work::run(&files, problems, self.threads, self.progress.as_deref(), |worker, found, goes_on| {
+        let owner = |header: Option<&Header>| owner(project, header);
+        let listing = work::run(&walk.files, self.threads, self.progress.as_deref(), |worker, found, goes_on| {
             let source = place.open(&found.path)?;
-            let mut judge = |header: &Header| if shows(header) && goes_on() { Verdict::GoOn } else { Verdict::Stop };
+            let mut judge = |summary: &Summary, _| {
+                if owner(summary.header.as_ref()) != Owner::Other && goes_on() { Verdict::GoOn } else { Verdict::Stop }
+            };
             let summary = Summary::read(&source, worker, false, &mut judge).map_err(|e| named(e, &found.path))?;
-            Ok(summary.and_then(|summary| SessionInfo::new(found, summary)))
-        })
+            Ok(summary.and_then(|summary| {
+                let owner = owner(summary.header.as_ref());
+                SessionInfo::new(found, summary, owner)
+            }))
+        });
+        let mut problems = [walk.problems, listing.problems].concat();
+        problems.sort_by(|a, b| a.path().cmp(&b.path()));
+        Listing { problems, links: walk.links, ..listing }
     }
 
-    /// Those files that are sessions, of the project when one is given, with what their beginnings
-    /// say; read one after another, as they are asked for.
-    fn beginnings<'f>(
+    /// Those files that `keep` takes by path and header, of the project when one is given, the newest
+    /// first; read one after another, as they are asked for. A file that cannot be read has no header.
+    fn by_use<'f>(
         &'f self,
-        files: Vec<Found>,
+        mut files: Vec<Found>,
         project: Option<&'f Project>,
-    ) -> impl Iterator<Item = (Found, Summary)> + 'f {
+        keep: impl Fn(&Path, Option<&Header>) -> bool + 'f,
+    ) -> impl Iterator<Item = Begun> + 'f {
+        files.sort_unstable_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path)));
         let mut scanner = Scanner::new();
-        files.into_iter().filter_map(move |found| {
-            let summary = self.place().beginning(&found.path, &mut scanner).ok()?;
-            let cwd = summary.header.as_ref()?.cwd.as_deref();
-            project.is_none_or(|project| project.shows(cwd)).then_some((found, summary))
+        let mut read: BTreeMap<(SystemTime, SystemTime, PathBuf), Begun> = BTreeMap::new();
+        std::iter::from_fn(move || {
+            // No file was used after it changed last: the rest is older than what was used later than that.
+            while let Some(next) = files.last()
+                && read.last_key_value().is_none_or(|((used, ..), _)| *used <= next.modified)
+            {
+                let found = files.pop()?;
+                if let Some(begun) = self.begin(found, project, &keep, &mut scanner) {
+                    read.insert((begun.used, begun.found.modified, begun.found.path.clone()), begun);
+                }
+            }
+            read.pop_last().map(|(_, begun)| begun)
         })
     }
 
-    /// The newest of the files that `arg` means, at most `most`.
-    fn meant(&self, files: Vec<Found>, arg: &str, project: Option<&Project>, most: usize) -> Vec<Found> {
-        let arg = arg.to_lowercase();
-        let mut found: Vec<(Found, Meant)> = self
-            .beginnings(sorted(files), project)
-            .filter_map(|(found, summary)| {
-                let meant = Meant::by(&arg, &summary.header.as_ref()?.id, &found.path)?;
-                Some((found, meant))
-            })
-            .take(most)
-            .collect();
-        // A whole id is not the start of others.
-        if found.iter().filter(|(_, meant)| *meant == Meant::Whole).count() == 1 {
-            found.retain(|(_, meant)| *meant == Meant::Whole);
+    fn begin(
+        &self,
+        found: Found,
+        project: Option<&Project>,
+        keep: impl Fn(&Path, Option<&Header>) -> bool,
+        scanner: &mut Scanner,
+    ) -> Option<Begun> {
+        match self.place().beginning(&found.path, scanner) {
+            Ok(beginning) => {
+                let header = Some(beginning.summary.header.as_ref()?);
+                let owner = owner(project, header);
+                if owner == Owner::Other || !keep(&found.path, header) {
+                    return None;
+                }
+                let used = self.place().used(&found, &beginning, scanner).unwrap_or(found.modified);
+                Some(Begun { used, owner, beginning: Some(beginning.closed()), found })
+            }
+            // Removed meanwhile.
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(_) => keep(&found.path, None).then(|| Begun {
+                used: found.modified,
+                owner: Owner::Project,
+                beginning: None,
+                found,
+            }),
         }
-        found.into_iter().map(|(found, _)| found).collect()
     }
 
-    fn resumable(&self, arg: &str, cwd: &Path, most: usize) -> Vec<Resumable> {
+    /// The sessions of a project, at most `limit`, the nearest first; the newest of those.
+    fn nearest_of(&self, cwd: &Path, limit: usize) -> Vec<Begun> {
         let (dirs, project) = self.project(cwd);
-        let local = self.place().find(&dirs, false, &mut Vec::new());
-        let mut meant = self.meant(local, arg, project.as_ref(), most);
+        let files = self.place().find(&dirs, false).files;
+        nearest(self.by_use(files, project.as_ref(), is_session), limit)
+    }
+
+    /// What they are called.
+    fn called(&self, sessions: impl Iterator<Item = Begun>) -> Vec<RecentSession> {
+        let mut worker = Worker::new();
+        let called = sessions.filter_map(|Begun { found, used, owner, beginning }| {
+            let summary = self.place().read_on(&found.path, beginning?, &mut worker).ok()?;
+            RecentSession::new(&found, &summary, used, owner)
+        });
+        called.collect()
+    }
+
+    /// The files that `arg` means, at most `most`, the nearest first; the newest of those.
+    fn meant(&self, files: Vec<Found>, arg: &str, project: Option<&Project>, most: usize) -> Vec<Begun> {
+        let arg = arg.to_lowercase();
+        let meant = |path: &Path, header: Option<&Header>| match header {
+            Some(header) => Meant::by(&arg, &header.id, path),
+            // Every name begins with nothing, and none is meant by it.
+            None if arg.is_empty() => None,
+            None => Meant::by(&arg, "", path),
+        };
+        let mut found = nearest(self.by_use(files, project, |path, header| meant(path, header).is_some()), most);
+        // A whole id is not the start of others.
+        let is_whole = |begun: &Begun| {
+            let header = begun.beginning.as_ref().and_then(|beginning| beginning.summary.header.as_ref());
+            meant(&begun.found.path, header) == Some(Meant::Whole)
+        };
+        if found.iter().filter(|begun| is_whole(begun)).count() == 1 {
+            found.retain(is_whole);
+        }
+        found
+    }
+
+    fn resumable(&self, arg: &str, cwd: &Path, most: usize) -> Candidates {
+        let (dirs, project) = self.project(cwd);
+        let mut walk = self.place().find(&dirs, false);
+        let mut meant = self.meant(std::mem::take(&mut walk.files), arg, project.as_ref(), most);
+        let mut shown_for = project.as_ref();
         let mut scope = Scope::Local;
         if meant.is_empty() && self.session_dir.is_none() {
             scope = Scope::Global;
-            let all = self.place().find(&self.all_roots(), true, &mut Vec::new());
-            meant = self.meant(all, arg, None, most);
+            shown_for = None;
+            walk = self.place().find(&self.all_roots(), true);
+            meant = self.meant(std::mem::take(&mut walk.files), arg, None, most);
         }
-        let sessions = self.summarize(meant, Vec::new(), None).sessions;
-        sessions.into_iter().map(|session| Resumable { session, scope }).collect()
+        if !meant.is_empty() {
+            walk.problems.clear();
+        }
+        let order: HashMap<PathBuf, usize> = meant.iter().map(|begun| begun.found.path.clone()).zip(0..).collect();
+        walk.files = meant.into_iter().map(|begun| begun.found).collect();
+        let Listing { mut sessions, problems, .. } = self.summarize(walk, shown_for);
+        sessions.sort_by_key(|session| order.get(&session.path));
+        let sessions = sessions.into_iter().map(|session| Resumable { session, scope }).collect();
+        Candidates { sessions, problems }
     }
+}
+
+/// A file whose beginning was read.
+struct Begun {
+    found: Found,
+    used: SystemTime,
+    owner: Owner,
+    /// `None` when it cannot be read.
+    beginning: Option<Beginning>,
+}
+
+/// Whose a session is; without a project everything is shown.
+fn owner(project: Option<&Project>, header: Option<&Header>) -> Owner {
+    project.map_or(Owner::Project, |project| project.owner(header.and_then(|header| header.cwd.as_deref())))
+}
+
+/// A file that cannot be read is passed over.
+fn is_session(_path: &Path, header: Option<&Header>) -> bool {
+    header.is_some()
+}
+
+/// Of sessions that come newest first the nearest, at most `most`; no more are read than it takes.
+fn nearest(mut sessions: impl Iterator<Item = Begun>, most: usize) -> Vec<Begun> {
+    let mut found = Vec::new();
+    let mut own = 0;
+    while own < most
+        && let Some(session) = sessions.next()
+    {
+        own += usize::from(session.owner == Owner::Project);
+        found.push(session);
+    }
+    found.sort_by_key(|session| session.owner);
+    found.truncate(most);
+    found
 }
 
 impl SessionInfo {
@@ -330,25 +469,20 @@ impl SessionInfo {
     #[must_use]
     pub fn of_bytes(path: impl Into<PathBuf>, modified: SystemTime, bytes: Vec<u8>) -> Option<Self> {
         let found = Found { path: path.into(), modified, size: bytes.len() as u64 };
-        let summary = Summary::read(&Source::Bytes(bytes), &mut Worker::new(), false, &mut |_| Verdict::GoOn);
-        Self::new(&found, summary.ok()??)
+        let summary = Summary::read(&Source::Bytes(bytes), &mut Worker::new(), false, &mut |_, _| Verdict::GoOn);
+        Self::new(&found, summary.ok()??, Owner::Project)
     }
 }
 
 impl RecentSession {
-    /// What [`SessionFinder::recent`] would say of a session with these first bytes. `None` without
-    /// a header in them.
+    /// What [`SessionFinder::recent`] would say of a session with these first bytes, but that it was
+    /// used when its file changed last. `None` without a header in them.
     #[must_use]
     pub fn of_prefix(path: impl Into<PathBuf>, modified: SystemTime, prefix: &[u8]) -> Option<Self> {
         let found = Found { path: path.into(), modified, size: prefix.len() as u64 };
-        Self::new(&found, &Summary::of_prefix(&mut Scanner::new(), prefix, crate::load::End::Last))
+        let summary = Summary::of_prefix(&mut Scanner::new(), prefix, crate::load::End::Last);
+        Self::new(&found, &summary, modified, Owner::Project)
     }
-}
-
-/// The newest first.
-fn sorted(mut files: Vec<Found>) -> Vec<Found> {
-    files.sort_unstable_by(|a, b| newest_first((a.modified, &a.path), (b.modified, &b.path)));
-    files
 }
 
 /// The header of the session at `path`, looked for in its first 64 KiB; `None` when there is none.
@@ -357,7 +491,7 @@ fn sorted(mut files: Vec<Found>) -> Vec<Found> {
 /// When it cannot be read, or is no plain file.
 pub(crate) fn header_of(storage: Option<&dyn SessionStorage>, path: &Path) -> Result<Option<Header>> {
     let place = storage.map_or(Place::Files, Place::Storage);
-    place.beginning(path, &mut Scanner::new()).map(|summary| summary.header)
+    place.beginning(path, &mut Scanner::new()).map(|beginning| beginning.summary.header)
 }
 
 #[cfg(test)]

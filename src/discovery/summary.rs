@@ -1,11 +1,13 @@
 //! What a listing says of a session, picked up in one scan that keeps no entry.
 
-use crate::entry::{Field, Header, TitleSlot, take};
+use super::info::says_something;
+use crate::entry::{Field, Header, TitleSlot, take, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Nothing, Strings};
 use crate::json::{Cursor, Json, OnValue, Scanner};
 use crate::load::{End, pieces};
 use crate::storage::Source;
+use std::time::SystemTime;
 
 /// A header is looked for in this much of a file (R15).
 pub(super) const HEADER_WITHIN: usize = 64 << 10;
@@ -13,6 +15,10 @@ pub(super) const HEADER_WITHIN: usize = 64 << 10;
 /// A line that is longer is judged by its beginning, so that a listing needs no more memory than
 /// this for each thread.
 const LONGEST_LINE: usize = 4 << 20;
+
+/// When a session was used is told by the last message that begins so near its end: as far as the
+/// end of a file is read where the rest of it is not.
+pub(super) const USED_WITHIN: u64 = 4 << 20;
 
 /// The first message of a session is kept up to this length, in bytes.
 pub(super) const LONGEST_FIRST_MESSAGE: usize = 64 << 10;
@@ -23,10 +29,18 @@ pub(super) struct Summary {
     pub(super) header: Option<Header>,
     slot: Option<TitleSlot>,
     pub(super) message_count: u64,
-    /// The first text of a user.
-    pub(super) first_message: Option<String>,
+    /// The first text of a user that says something.
+    first_message: Option<String>,
+    /// The first task of a `session_init` that says something.
+    task: Option<String>,
+    /// The first text of a custom message that says something.
+    custom: Option<String>,
     /// Of the last compaction that has one.
-    pub(super) short_summary: Option<String>,
+    short_summary: Option<String>,
+    /// Where the last message has to begin to tell when the session was used.
+    used_from: u64,
+    /// The time of that message.
+    last_message_ms: Option<i64>,
     /// Collects the texts of users and assistants, joined by spaces.
     pub(super) texts: Option<String>,
 }
@@ -47,16 +61,74 @@ impl Worker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     GoOn,
+    /// What was read will do.
+    Enough,
     Stop,
 }
 
+/// What is said of a session, one rule for all lists: the title, the short summary, the first text of
+/// a user, the task, the first custom message, each when it says something.
 impl Summary {
     pub(super) fn title(&self) -> Option<&str> {
-        TitleSlot::title_of(self.slot.as_ref(), self.header.as_ref())
+        TitleSlot::title_of(self.slot.as_ref(), self.header.as_ref()).filter(|title| says_something(title))
     }
 
-    /// Reads a whole session. `judge` is asked after each piece, from the moment the header is
-    /// known; what it stops gives `None`.
+    /// The title, else the short summary of the last compaction that has one.
+    pub(super) fn title_or_summary(&self) -> Option<&str> {
+        self.title().or(self.short_summary.as_deref())
+    }
+
+    pub(super) fn first_text(&self) -> Option<&str> {
+        [&self.first_message, &self.task, &self.custom].into_iter().find_map(Option::as_deref)
+    }
+
+    /// No more is to be read for [`Summary::first_text`].
+    pub(super) fn has_text_of_user(&self) -> bool {
+        self.first_message.is_some()
+    }
+
+    /// When the session was used last, of a file that last changed at `modified`: when its last
+    /// message was written or it began, whichever is later; not when it was renamed, migrated or
+    /// labeled. That of the file when its end does not say.
+    pub(super) fn used(&self, modified: SystemTime) -> SystemTime {
+        if self.last_message_ms.is_none() && self.used_from > 0 {
+            return modified;
+        }
+        let used = self.last_message_ms.max(self.header.as_ref().and_then(began_ms));
+        used.and_then(time::system_time).map_or(modified, |used| used.min(modified))
+    }
+
+    /// The end of a session, with what its beginning says of the header.
+    pub(super) fn with_header_of(mut self, beginning: &Self) -> Self {
+        self.header.clone_from(&beginning.header);
+        self
+    }
+
+    /// Reads the end of a session, as far as it takes to know when it was used.
+    pub(super) fn of_end(scanner: &mut Scanner, source: &Source) -> Result<Self> {
+        const STEPS: [u64; 3] = [64 << 10, 512 << 10, USED_WITHIN];
+        let mut summary = Self::default();
+        for most in STEPS {
+            summary = Self { used_from: source.len().saturating_sub(most), ..Self::default() };
+            // One more shows whether a line begins there.
+            let from = summary.used_from.saturating_sub(1);
+            let bytes = source.read(from, (source.len() - from) as usize)?;
+            let start = match summary.used_from {
+                0 => Some(0),
+                _ => memchr::memchr(b'\n', &bytes).map(|end| end + 1),
+            };
+            if let Some(start) = start {
+                summary.lines(scanner, &bytes[start..], from + start as u64, End::Last);
+            }
+            if summary.used_from == 0 || summary.last_message_ms.is_some() {
+                break;
+            }
+        }
+        Ok(summary)
+    }
+
+    /// Reads a whole session. `judge` is asked before each piece, of what was read until then and
+    /// where the piece begins, from the moment the header is known; what it stops gives `None`.
     ///
     /// # Errors
     /// `NOT_A_SESSION` without a header in the first 64 KiB; an error of reading.
@@ -64,10 +136,11 @@ impl Summary {
         source: &Source,
         worker: &mut Worker,
         texts: bool,
-        judge: &mut dyn FnMut(&Header) -> Verdict,
+        judge: &mut dyn FnMut(&Self, u64) -> Verdict,
     ) -> Result<Option<Self>> {
-        let mut summary = Self { texts: texts.then(String::new), ..Self::default() };
-        let mut stopped = false;
+        let used_from = source.len().saturating_sub(USED_WITHIN);
+        let mut summary = Self { texts: texts.then(String::new), used_from, ..Self::default() };
+        let mut verdict = Verdict::GoOn;
         let Worker { scanner, buf } = worker;
         let longest = if texts { usize::MAX } else { LONGEST_LINE };
         let read = pieces(source, 0..source.len(), longest, buf, |bytes, offset, end| {
@@ -76,17 +149,19 @@ impl Summary {
                 // As far as the header may stand, so that a foreign file costs no more than that.
                 done = summary.head(scanner, bytes, offset, end);
             }
-            let Some(header) = &summary.header else { return Err(not_a_session(source)) };
-            if judge(header) == Verdict::Stop {
-                stopped = true;
+            if summary.header.is_none() {
+                return Err(not_a_session(source));
+            }
+            verdict = judge(&summary, offset);
+            if verdict != Verdict::GoOn {
                 return Err(not_a_session(source));
             }
             Ok(done + summary.lines(scanner, &bytes[done..], offset + done as u64, end))
         });
-        match read {
-            Err(_) if stopped => Ok(None),
-            Err(error) => Err(error),
-            Ok(()) => Ok(Some(summary)),
+        match (verdict, read) {
+            (Verdict::Stop, _) => Ok(None),
+            (Verdict::GoOn, Err(error)) => Err(error),
+            (Verdict::Enough, _) | (Verdict::GoOn, Ok(())) => Ok(Some(summary)),
         }
     }
 
@@ -132,11 +207,13 @@ impl Summary {
             return 0;
         }
         let stop = line.end;
+        let tells_use = offset + start as u64 >= self.used_from;
         let mut reader = LineReader {
             summary: self,
             bytes: &bytes[..stop],
             line_len: stop - start + usize::from(whole),
             header_before: HEADER_WITHIN.saturating_sub(offset as usize),
+            tells_use,
             facts: Facts::default(),
             is_open: false,
         };
@@ -146,6 +223,11 @@ impl Summary {
         }
         (stop + usize::from(whole)) - start
     }
+}
+
+/// When a session began, in milliseconds since 1970.
+pub(super) fn began_ms(header: &Header) -> Option<i64> {
+    header.timestamp.as_deref().and_then(|text| time::parse(text.as_bytes()))
 }
 
 fn not_a_session(source: &Source) -> Error {
@@ -160,7 +242,11 @@ fn not_a_session(source: &Source) -> Error {
 #[derive(Default)]
 struct Facts {
     type_name: Field,
+    timestamp: Field,
     short_summary: Field,
+    task: Field,
+    /// The content of a custom message.
+    own_content: Option<(usize, usize)>,
     /// A message that JavaScript takes for true.
     has_message: bool,
     role: Field,
@@ -175,6 +261,8 @@ struct LineReader<'a> {
     line_len: usize,
     /// A header ends here at the latest.
     header_before: usize,
+    /// A message that begins here tells when the session was used.
+    tells_use: bool,
     facts: Facts,
     /// `facts` are of an object whose end was not found.
     is_open: bool,
@@ -190,7 +278,10 @@ impl OnValue for LineReader<'_> {
         let facts = &mut self.facts;
         let end = cursor.object(at, |cursor, key, at| match &*cursor.name(key) {
             b"type" => take(cursor, at, &mut facts.type_name),
+            b"timestamp" => take(cursor, at, &mut facts.timestamp),
             b"shortSummary" => take(cursor, at, &mut facts.short_summary),
+            b"task" => take(cursor, at, &mut facts.task),
+            b"content" => span(cursor, at, &mut facts.own_content),
             b"message" => facts.message(cursor, at),
             _ => cursor.value(at),
         })?;
@@ -205,13 +296,26 @@ impl OnValue for LineReader<'_> {
         match &*type_name {
             b"message" if facts.has_message => {
                 self.summary.message_count += 1;
+                if self.tells_use
+                    && let Some(ms) = facts.timestamp.text(bytes).and_then(|text| time::parse(&text))
+                {
+                    self.summary.last_message_ms = Some(ms);
+                }
                 if let Some((from, to)) = facts.content {
                     self.text(&facts, Json::new(&bytes[from..to]));
                 }
             }
             b"compaction" => {
-                if let Some(text) = facts.short_summary.text(bytes) {
-                    self.summary.short_summary = Some(String::from_utf8_lossy(&text).into_owned());
+                if let Some(text) = saying_something(&facts.short_summary, bytes) {
+                    self.summary.short_summary = Some(text);
+                }
+            }
+            b"session_init" if self.summary.task.is_none() => {
+                self.summary.task = saying_something(&facts.task, bytes);
+            }
+            b"custom_message" if self.summary.custom.is_none() => {
+                if let Some((from, to)) = facts.own_content {
+                    self.summary.custom = first_text(Json::new(&bytes[from..to]));
                 }
             }
             b"session" if self.summary.header.is_none() && end <= self.header_before => {
@@ -238,11 +342,7 @@ impl LineReader<'_> {
             _ => return,
         };
         if is_user && is_first {
-            let mut text = String::new();
-            push_text(&mut text, content, LONGEST_FIRST_MESSAGE);
-            if !text.is_empty() {
-                self.summary.first_message = Some(text);
-            }
+            self.summary.first_message = first_text(content);
         }
         if let Some(texts) = &mut self.summary.texts {
             let before = texts.len();
@@ -269,16 +369,19 @@ impl Facts {
         self.has_message = true;
         cursor.object(at, |cursor, key, at| match &*cursor.name(key) {
             b"role" => take(cursor, at, &mut self.role),
-            b"content" => {
-                // Should the line be cut here, as far as it goes.
-                self.content = Some((at, cursor.bytes.len()));
-                let end = cursor.value(at)?;
-                self.content = Some((at, end));
-                Some(end)
-            }
+            b"content" => span(cursor, at, &mut self.content),
             _ => cursor.value(at),
         })
     }
+}
+
+/// Notes where a value stands.
+fn span<S: Strings>(cursor: &mut Cursor<'_, S>, at: usize, span: &mut Option<(usize, usize)>) -> Option<usize> {
+    // Should the line be cut here, as far as it goes.
+    *span = Some((at, cursor.bytes.len()));
+    let end = cursor.value(at)?;
+    *span = Some((at, end));
+    Some(end)
 }
 
 /// What JavaScript takes for true, of the values that are no object.
@@ -288,6 +391,20 @@ fn is_true(value: Json<'_>) -> bool {
         [b'-' | b'0'..=b'9', ..] => value.as_f64().is_some_and(|number| number != 0.0),
         _ => true,
     }
+}
+
+/// A text, at most as much of it as of a first message, when it says something.
+fn saying_something(text: &Field, bytes: &[u8]) -> Option<String> {
+    let mut text = String::from_utf8_lossy(&text.text(bytes)?).into_owned();
+    text.truncate(text.floor_char_boundary(LONGEST_FIRST_MESSAGE));
+    says_something(&text).then_some(text)
+}
+
+/// The text of a first message, when it says something.
+fn first_text(content: Json<'_>) -> Option<String> {
+    let mut text = String::new();
+    push_text(&mut text, content, LONGEST_FIRST_MESSAGE);
+    says_something(&text).then_some(text)
 }
 
 /// Appends the text of a message's content: a string, or the texts of blocks of the type `text`,

@@ -1,7 +1,7 @@
 //! Reads many files on a few threads.
 
 use super::Listing;
-use super::info::{SessionInfo, newest_first};
+use super::info::SessionInfo;
 use super::summary::Worker;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::walk::Found;
@@ -25,7 +25,6 @@ struct Shared<'a> {
 /// with a file, to be called now and then.
 pub(super) fn run<F>(
     files: &[Found],
-    problems: Vec<Error>,
     threads: Option<NonZero<usize>>,
     progress: Option<&super::Progress>,
     read: F,
@@ -47,7 +46,7 @@ where
     let most = threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZero::get);
     let most = if threads.is_some() { most } else { most.min(MOST_THREADS) };
     let (shared, read) = (&shared, &read);
-    let mut listing = Listing { problems, ..Listing::default() };
+    let mut listing = Listing::default();
     tell();
     std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, move || shared.work(read, &|| ()));
@@ -67,8 +66,7 @@ where
     });
     tell();
     listing.cancelled = shared.stop.load(Ordering::Relaxed);
-    listing.sessions.sort_unstable_by(|a, b| newest_first((a.modified, &a.path), (b.modified, &b.path)));
-    listing.problems.sort_by(|a, b| a.path().cmp(&b.path()));
+    listing.sessions.sort_unstable_by(|a, b| b.age().cmp(&a.age()));
     listing
 }
 

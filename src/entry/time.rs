@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use std::time::{Duration, SystemTime};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -52,6 +53,12 @@ pub(crate) fn push(text: &mut Vec<u8>, ms: i64) {
     let ([m, n], [o, p]) = (two(of_day / 1000 % 60), two(of_day % 1000 / 10));
     let q = digit(of_day);
     text.extend_from_slice(&[b'-', e, f, b'-', g, h, b'T', i, j, b':', k, l, b':', m, n, b'.', o, p, q, b'Z']);
+}
+
+/// The moment `ms` milliseconds from 1970; `None` when the system cannot name it.
+pub(crate) fn system_time(ms: i64) -> Option<SystemTime> {
+    let by = Duration::from_millis(ms.unsigned_abs());
+    if ms < 0 { SystemTime::UNIX_EPOCH.checked_sub(by) } else { SystemTime::UNIX_EPOCH.checked_add(by) }
 }
 
 /// A timestamp as it stands in the name of a file.

@@ -4,7 +4,7 @@ use super::{Backend, SessionManager};
 use crate::blob::BlobStore;
 use crate::breadcrumb;
 use crate::discovery::{SessionFinder, header_of};
-use crate::entry::{Generator, SystemGenerator};
+use crate::entry::{Generator, Header, SystemGenerator};
 use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
@@ -210,9 +210,10 @@ impl ManagerOptions {
         SessionManager::make(self, cwd, dir, true)
     }
 
-    /// Goes on with the session that was worked on last in the project at `cwd`: the one that this
+    /// Goes on with the session that was used last in the project at `cwd`: the one that this
     /// terminal had, when that was in this project and is still a session; else the newest of the
-    /// project (R3, R39, R58). Without one, a new session.
+    /// project (R3, R39, R58), as [`SessionFinder::most_recent_of`] finds it. Without one, a new session.
+    /// A session of a project that is gone is not gone on with while the project has one of its own.
     ///
     /// With a folder of [`ManagerOptions::session_dir`] only what lies in it counts, for the
     /// terminal too.
@@ -222,7 +223,7 @@ impl ManagerOptions {
     pub fn continue_recent(self, cwd: impl AsRef<Path>) -> Result<SessionManager> {
         let cwd = paths::absolute(cwd.as_ref());
         let dir = self.dir_for(&cwd);
-        let Some(path) = self.of_terminal(&cwd, &dir).or_else(|| self.finder().most_recent_of(&cwd)) else {
+        let Some(path) = self.finder().most_recent_on_terminal(&cwd, self.of_terminal(&cwd, &dir)) else {
             return self.create(cwd);
         };
         let mut manager = SessionManager::make(self, cwd, dir, true)?;
@@ -231,14 +232,15 @@ impl ManagerOptions {
     }
 
     /// The session that this terminal had last in the project.
-    fn of_terminal(&self, cwd: &Path, dir: &Path) -> Option<PathBuf> {
+    fn of_terminal(&self, cwd: &Path, dir: &Path) -> Option<(PathBuf, Header)> {
         let file = breadcrumb::read(&self.dirs, cwd)?;
         // It may have been moved with the project's folder.
         let moved = dir.join(file.file_name()?);
-        [file, moved].into_iter().find(|file| {
-            let real = paths::resolved(file);
+        [file, moved].into_iter().find_map(|file| {
+            let real = paths::resolved(&file);
             let inside = self.session_dir.as_ref().is_none_or(|dir| real.starts_with(paths::resolved(dir)));
-            inside && matches!(header_of(self.storage.as_deref(), &real), Ok(Some(_)))
+            let header = if inside { header_of(self.storage.as_deref(), &real).ok()? } else { None };
+            Some((file, header?))
         })
     }
 

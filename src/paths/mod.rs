@@ -7,6 +7,7 @@ mod project;
 pub use agent::{AgentDirs, session_roots};
 pub use environment::Environment;
 pub use project::DirNaming;
+pub(crate) use project::as_far_as_it_exists;
 
 use std::env;
 use std::ffi::OsStr;

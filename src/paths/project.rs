@@ -71,7 +71,7 @@ pub(super) fn names(cwd: &Path, naming: DirNaming, env: &Environment) -> Vec<Str
 }
 
 /// The path with the links followed of what exists of it.
-fn as_far_as_it_exists(path: &Path) -> PathBuf {
+pub(crate) fn as_far_as_it_exists(path: &Path) -> PathBuf {
     let path = absolute(path);
     let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(&path);
     match path.strip_prefix(existing) {

@@ -1,5 +1,5 @@
-//! Which session files there are, and opening one for a listing: nothing is written, no link is
-//! followed, and nothing is opened that is no plain file (R41).
+//! Which session files there are, and opening one for a listing: nothing is written, no link to a
+//! file is followed, and nothing is opened that is not a plain file (R41).
 
 use super::Source;
 use crate::error::{Error, ErrorCode, Result};
@@ -19,39 +19,80 @@ pub(crate) struct Found {
     pub(crate) size: u64,
 }
 
-/// The plain files `*.jsonl` in `dirs`, with `deep` in the folders below them too. Names that begin
-/// with a dot and symbolic links are left out. A folder that is not there has none; what cannot be
-/// looked at is a problem.
-pub(crate) fn session_files(dirs: &[PathBuf], deep: bool, problems: &mut Vec<Error>) -> Vec<Found> {
-    let mut files = Vec::new();
-    let mut waiting: Vec<PathBuf> = dirs.to_vec();
-    // Folders that overlap: one may lie in another, or be a link to it.
+/// What a walk through directories found.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    pub(crate) files: Vec<Found>,
+    /// What cannot be looked at.
+    pub(crate) problems: Vec<Error>,
+    /// Links that were not followed and may lead to sessions.
+    pub(crate) links: Vec<PathBuf>,
+}
+
+/// The plain files `*.jsonl` in `dirs`, with `deep` in the directories below them too. Names that
+/// begin with a dot are left out. A directory that is not there has none.
+///
+/// Links are not followed, but for `dirs` themselves and, with `deep`, for directories that are
+/// linked directly in them: that is where the session directory of a project stands, and what a
+/// walk of that one directory finds, a walk of all of them finds too.
+pub(crate) fn session_files(dirs: &[PathBuf], deep: bool) -> Walk {
+    let mut walk = Walk::default();
+    let mut waiting: Vec<(PathBuf, bool)> = dirs.iter().map(|dir| (dir.clone(), deep)).collect();
+    // Read last: a directory that is there under its own name too goes by that.
+    let mut linked = Vec::new();
+    let mut read = Vec::new();
+    // Directories that overlap: one may lie in another, or be a link to it.
     let mut seen = HashSet::new();
-    while let Some(dir) = waiting.pop() {
+    let mut looks_twice = dirs.len() > 1;
+    loop {
+        let (dir, is_root) = match waiting.pop() {
+            Some(next) => next,
+            None if linked.is_empty() => return walk,
+            None => {
+                if !std::mem::replace(&mut looks_twice, true) {
+                    seen.extend(read.drain(..).filter_map(|dir: PathBuf| dir.canonicalize().ok()));
+                }
+                waiting.extend(linked.pop().map(|dir| (dir, false)));
+                continue;
+            }
+        };
         // What is wrong with it is said when it is read.
-        if dirs.len() > 1 && dir.canonicalize().is_ok_and(|path| !seen.insert(path)) {
+        if looks_twice && dir.canonicalize().is_ok_and(|path| !seen.insert(path)) {
             continue;
         }
-        let read = read_dir(&dir, |name, entry| {
+        let problems = read_dir(&dir, |name, entry| {
             let kind = entry.file_type()?;
+            let is_session = Path::new(name).extension() == Some(OsStr::new("jsonl"));
             if kind.is_dir() {
                 if deep {
-                    waiting.push(dir.join(name));
+                    waiting.push((dir.join(name), false));
                 }
-            } else if kind.is_file() && Path::new(name).extension() == Some(OsStr::new("jsonl")) {
+            } else if kind.is_file() && is_session {
                 let metadata = entry.metadata()?;
-                files.push(Found { path: dir.join(name), modified: metadata.modified()?, size: metadata.len() });
+                walk.files.push(Found { path: dir.join(name), modified: metadata.modified()?, size: metadata.len() });
+            } else if kind.is_symlink() && (deep || is_session) {
+                let path = dir.join(name);
+                let target = std::fs::metadata(&path);
+                match (target.as_ref().is_ok_and(std::fs::Metadata::is_dir), is_root) {
+                    (true, true) => linked.push(path),
+                    // A project on a disk that is not mounted.
+                    (false, true) if target.is_err() => walk.links.push(path),
+                    (is_dir, _) if is_session || is_dir && deep => walk.links.push(path),
+                    _ => {}
+                }
             }
             Ok(())
         });
-        for (error, path) in read {
+        for (error, path) in problems {
             // What is gone by now was removed.
             if error.kind() != io::ErrorKind::NotFound {
-                problems.push(Error::io(error, "cannot look for sessions", &path));
+                walk.problems.push(Error::io(error, "cannot look for sessions", &path));
             }
         }
+        if !looks_twice {
+            read.push(dir);
+        }
     }
-    files
 }
 
 /// Hands out what is in a folder, but for names that begin with a dot. Gives what went wrong.

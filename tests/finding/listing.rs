@@ -123,6 +123,75 @@ fn r41_a_whole_home() {
     assert_eq!(finder(&home).most_recent(home.sessions().join("--x--")).as_deref(), Some(&*odd[2]));
 }
 
+// G16, U19: a linked directory in the place of a project's is looked into once, and from there no
+// further; other links are not followed, and named.
+#[cfg(unix)]
+#[test]
+fn g16_links() {
+    use std::os::unix::fs::symlink;
+    let home = Home::new();
+    let elsewhere = home.path.join("disk/sessions-of-app");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let cwd = home.project("app");
+    let put = |path: PathBuf, id: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text(id, &cwd, "hello")).unwrap();
+    };
+    put(elsewhere.join("x_app.jsonl"), "app");
+    put(elsewhere.join("x_app/0-task.jsonl"), "task");
+    put(home.path.join("disk/more/x_more.jsonl"), "more");
+    put(home.sessions().join("--real--/x_real.jsonl"), "real");
+    let link = |to: &Path, at: PathBuf| {
+        symlink(to, &at).unwrap();
+        at
+    };
+    let root = home.sessions();
+    link(&elsewhere, root.join(home.absolute_name("app")));
+    // Back into what is looked through anyway: nothing is listed twice, nor looked for without end.
+    link(&root, root.join("loop"));
+    link(&root.join("--real--"), root.join("--another-name--"));
+    // Further down, a file, and what leads nowhere.
+    let mut links = vec![
+        link(&home.path.join("disk/more"), elsewhere.join("more")),
+        link(&elsewhere.join("x_app.jsonl"), root.join("--real--/link.jsonl")),
+        link(Path::new("/nonexistent/disk"), root.join("--unmounted--")),
+        link(&root, root.join("--real--/up")),
+    ];
+    links.sort();
+    link(Path::new("nowhere"), elsewhere.join("x_app/artifact.txt"));
+    fs::write(elsewhere.join("x_app/0.log"), "").unwrap();
+    link(Path::new("0.log"), elsewhere.join("x_app/1.log"));
+    let sorted = |listing: &Listing| {
+        let mut ids: Vec<String> = listing.sessions.iter().map(|session| session.id.clone()).collect();
+        ids.sort_unstable();
+        let mut links: Vec<PathBuf> = listing.links.clone();
+        // By their real names: the linked directory is one of them.
+        links.iter_mut().for_each(|link| {
+            let dir = link.parent().unwrap().canonicalize().unwrap();
+            *link = dir.join(link.file_name().unwrap());
+        });
+        links.sort();
+        (ids, links)
+    };
+    let all = finder(&home).list_all();
+    assert!(all.problems.is_empty(), "{:?}", all.problems);
+    let want = ["app", "real", "task"].map(str::to_owned).to_vec();
+    assert_eq!(sorted(&all), (want.clone(), links.clone()));
+    // The real name of a directory is the one that counts.
+    assert!(all.sessions.iter().any(|session| session.path == root.join("--real--/x_real.jsonl")));
+    assert_eq!(sorted(&finder(&home).list(&cwd)), (vec!["app".to_owned()], vec![]));
+    assert_eq!(finder(&home).by_prefix("task").unwrap().len(), 1);
+    // A session that is a link, in the one directory of a project.
+    symlink(elsewhere.join("x_app.jsonl"), elsewhere.join("linked.jsonl")).unwrap();
+    let of_app = finder(&home).list(&cwd);
+    assert_eq!(ids(&of_app), ["app"]);
+    assert_eq!(of_app.links, [root.join(home.absolute_name("app")).join("linked.jsonl")]);
+    // Two roots, one of them a link to the other.
+    let other = link(&root, home.path.join("other-root"));
+    let both = finder(&home).roots([&root, &other]).list_all();
+    assert_eq!(sorted(&both).0, want);
+}
+
 // F23: a file or folder that may not be read costs itself only, and is named.
 #[cfg(unix)]
 #[test]
@@ -218,6 +287,8 @@ fn what_is_said_of_a_session() {
             // date -u -d 2026-02-16T10:20:30Z +%s
             created_ms: Some(1_771_237_230_000),
             modified: fs::metadata(&path).unwrap().modified().unwrap(),
+            used: fs::metadata(&path).unwrap().modified().unwrap(),
+            project_gone: false,
             size: fs::metadata(&path).unwrap().len(),
             message_count: 10,
             first_message: "one two".into(),
@@ -309,9 +380,15 @@ fn f16_long_lines() {
 /// What a session says, read with another JSON parser: messages, first text, all texts.
 fn by_serde_json(bytes: &[u8]) -> (u64, String, String) {
     let (mut count, mut first, mut texts) = (0, String::new(), Vec::new());
+    let (mut task, mut custom) = (String::new(), String::new());
     for line in bytes.split(|&byte| byte == b'\n') {
         for value in serde_json::Deserializer::from_slice(line).into_iter::<Value>() {
             let Ok(value) = value else { break };
+            for (name, kind, key) in [(&mut task, "session_init", "task"), (&mut custom, "custom_message", "content")] {
+                if value["type"] == kind && name.trim().is_empty() {
+                    *name = value[key].as_str().unwrap_or_default().to_owned();
+                }
+            }
             let message = &value["message"];
             if value["type"] != "message" || message.is_null() || message == "" || message == 0 || message == false {
                 continue;
@@ -328,12 +405,13 @@ fn by_serde_json(bytes: &[u8]) -> (u64, String, String) {
             if text.is_empty() || message["role"] != "user" && message["role"] != "assistant" {
                 continue;
             }
-            if first.is_empty() && message["role"] == "user" {
+            if first.trim().is_empty() && message["role"] == "user" {
                 first.clone_from(&text);
             }
             texts.push(text);
         }
     }
+    let first = [first, task, custom].into_iter().find(|text| !text.trim().is_empty()).unwrap_or_default();
     (count, first, texts.join(" "))
 }
 

@@ -1,9 +1,14 @@
 //! Whose sessions are shown (R57, R58), and which one is meant (part C, resolveResumableSession).
 
 use crate::common::{Home, changed_at, text};
-use leaflog::{Listing, Scope, SessionFinder};
+use leaflog::{
+    Error, ErrorCode, Listing, MemorySessionStorage, Result, Scope, SessionFinder, SessionStorage,
+    SessionStorageWriter, StorageStat, WriterMode,
+};
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 fn ids(listing: Listing) -> Vec<String> {
     assert!(listing.problems.is_empty(), "{:?}", listing.problems);
@@ -34,18 +39,15 @@ fn f18_folders_of_two_projects() {
     assert_eq!(ids(given.list(&one)), ["gone", "nobody", "one"]);
     // To a project of another name that folder is one like any other.
     assert_eq!(ids(given.list("/elsewhere")), ["gone", "nobody", "other", "one"]);
-    // The newest one to go on with, and the one that is meant.
-    assert_eq!(home.options().finder().most_recent_of(&other), Some(paths[3].clone()));
-    fs::remove_file(&paths[3]).unwrap();
-    fs::remove_file(&paths[2]).unwrap();
+    // The one to go on with, and the one that is meant: that of the project comes first (G2).
     assert_eq!(home.options().finder().most_recent_of(&one), Some(paths[0].clone()));
     assert_eq!(home.options().finder().most_recent_of(&other), Some(paths[1].clone()));
     assert_eq!(home.options().continue_recent(&one).unwrap().session_id(), "one");
     assert_eq!(home.options().continue_recent(&other).unwrap().session_id(), "other");
-    let found = home.options().finder().resolve("o", &one).unwrap();
+    let found = home.options().finder().resolve("o", &one).unwrap().unwrap();
     assert_eq!((found.session.id.as_str(), found.scope), ("one", Scope::Local));
     // Whoever asks for the other's by its id gets it, from all projects.
-    let found = home.options().finder().resolve("othe", &one).unwrap();
+    let found = home.options().finder().resolve("othe", &one).unwrap().unwrap();
     assert_eq!((found.session.id.as_str(), found.scope), ("other", Scope::Global));
     assert!(SessionFinder::shows(&one, one.to_str()) && !SessionFinder::shows(&one, other.to_str()));
     assert!(SessionFinder::shows(&one, None) && SessionFinder::shows(&one, Some("")));
@@ -124,7 +126,7 @@ fn what_an_argument_means() {
     put(&in_there, "2026-03-01T10-00-00-000Z_ee01", "ee01", &there, 4);
     put(&format!("{in_there}/2026-03-01T10-00-00-000Z_ee01"), "0-task", "ee02", &there, 5);
     let finder = home.options().finder();
-    let meant = |arg: &str| finder.resolve(arg, &here).map(|found| (found.session.id, found.scope.as_str()));
+    let meant = |arg: &str| finder.resolve(arg, &here).unwrap().map(|found| (found.session.id, found.scope.as_str()));
     let local = |id: &str| Some((id.to_owned(), "local"));
     let global = |id: &str| Some((id.to_owned(), "global"));
     // The newest of this project, before a newer one elsewhere; case does not count.
@@ -144,15 +146,166 @@ fn what_an_argument_means() {
     assert_eq!(meant(""), local("dd01"), "everything begins so");
     // A folder that was given is all there is.
     let only = home.options().finder().session_dir(home.sessions().join(&in_here));
-    assert_eq!(only.resolve("aabb03", &here), None);
-    assert_eq!(only.resolve("aabb", &here).unwrap().session.id, "aabb02");
+    assert_eq!(only.resolve("aabb03", &here).unwrap(), None);
+    assert_eq!(only.resolve("aabb", &here).unwrap().unwrap().session.id, "aabb02");
     // Everything that could be meant.
-    let candidates =
-        |arg: &str| finder.candidates(arg, &here).into_iter().map(|found| found.session.id).collect::<Vec<_>>();
+    let candidates = |arg: &str| {
+        finder.candidates(arg, &here).sessions.into_iter().map(|found| found.session.id).collect::<Vec<_>>()
+    };
     assert_eq!(candidates("aabb"), ["aabb02", "AAbb01"]);
     assert_eq!(candidates("ee"), ["ee02", "ee01"]);
     assert!(candidates("none").is_empty());
-    let found = finder.resolve("dd01", &here).unwrap().session;
+    let found = finder.resolve("dd01", &here).unwrap().unwrap().session;
     assert!(found.is_meant_by("RENAMED") && found.is_meant_by("CC01") && !found.is_meant_by("x_cc"));
     assert_eq!((found.message_count, found.first_message.as_str()), (1, "hello"));
+}
+
+// G2: two projects share a session directory, and the newer session is of one that is gone.
+#[test]
+fn g02_a_project_that_is_gone_does_not_come_first() {
+    let home = Home::new();
+    let (mine, gone) = (home.project("w/a-b"), home.path.join("w/a/b"));
+    let shared = home.absolute_name("w/a-b");
+    let own = home.session(&shared, "abc1", &mine);
+    let unnamed = home.session(&shared, "abc2", Path::new(""));
+    let other = home.session(&shared, "abc3", &gone);
+    for (nth, path) in (1..).zip([&own, &unnamed, &other]) {
+        changed_at(path, nth);
+    }
+    let terminal = || home.options().environment(home.environment().terminal(Some("pts-1")));
+    // This terminal had the other project's session here.
+    let crumb = home.path.join(".xcsh/agent/terminal-sessions/pts-1");
+    fs::create_dir_all(crumb.parent().unwrap()).unwrap();
+    let had_other = || fs::write(&crumb, format!("{}\n{}\n", mine.display(), other.display())).unwrap();
+    for given in [false, true] {
+        let options = || if given { terminal().session_dir(home.sessions().join(&shared)) } else { terminal() };
+        let finder = options().finder();
+        // A listing shows all, the newest first, and marks that one (R58).
+        let listed: Vec<_> = finder.list(&mine).sessions.into_iter().map(|info| (info.id, info.project_gone)).collect();
+        assert_eq!(listed, [("abc3".into(), true), ("abc2".into(), false), ("abc1".into(), false)]);
+        let recent: Vec<_> =
+            finder.recent_of(&mine, 9).into_iter().map(|info| (info.path, info.project_gone)).collect();
+        assert_eq!(recent, [(own.clone(), false), (unnamed.clone(), false), (other.clone(), true)]);
+        assert_eq!(finder.recent_of(&mine, 2).len(), 2);
+        assert!(finder.recent_of(&mine, 0).is_empty());
+        assert_eq!(finder.most_recent_of(&mine), Some(own.clone()));
+        assert_eq!(finder.resolve("abc", &mine).unwrap().unwrap().session.id, "abc1");
+        let candidates = finder.candidates("abc", &mine).sessions.into_iter();
+        let candidates: Vec<_> = candidates.map(|found| (found.session.id, found.session.project_gone)).collect();
+        assert_eq!(candidates, [("abc1".into(), false), ("abc2".into(), false), ("abc3".into(), true)]);
+        had_other();
+        assert_eq!(options().continue_recent(&mine).unwrap().session_id(), "abc1");
+    }
+    // In a listing of all projects nothing is marked: each is listed for its own.
+    assert!(home.options().finder().list_all().sessions.iter().all(|info| !info.project_gone));
+    // Without one of its own the project goes on with one that names none, then with the other's: it
+    // may have been renamed.
+    fs::remove_file(&own).unwrap();
+    let goes_on = || home.options().continue_recent(&mine).unwrap().session_id().to_owned();
+    assert_eq!(goes_on(), "abc2");
+    fs::remove_file(&unnamed).unwrap();
+    assert_eq!(goes_on(), "abc3");
+    had_other();
+    assert_eq!(terminal().continue_recent(&mine).unwrap().session_id(), "abc3");
+    // When the other project is there, its sessions are its own.
+    home.project("w/a/b");
+    assert!(ids(home.options().finder().list(&mine)).is_empty());
+}
+
+// G2: the same in a storage of the caller's own.
+#[test]
+fn g02_in_a_storage() {
+    let home = Home::new();
+    let mine = home.project("w/a-b");
+    let storage = MemorySessionStorage::new();
+    let dir = home.sessions().join(home.absolute_name("w/a-b"));
+    let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    storage.put(dir.join("x_1.jsonl"), text("1", &mine, "mine"), at(1));
+    storage.put(dir.join("x_2.jsonl"), text("2", &home.path.join("w/a/b"), "theirs"), at(2));
+    let session = home.options().storage(storage).continue_recent(&mine).unwrap();
+    assert_eq!(session.session_id(), "1");
+}
+
+/// A storage with a file that may not be read.
+struct Locked(MemorySessionStorage, &'static str);
+
+impl SessionStorage for Locked {
+    fn ensure_dir(&self, dir: &Path) -> Result<()> {
+        self.0.ensure_dir(dir)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.0.exists(path)
+    }
+    fn read_text(&self, path: &Path) -> Result<String> {
+        if path.to_str().unwrap().contains(self.1) {
+            return Err(Error::io(io::ErrorKind::PermissionDenied.into(), "cannot open the session", path));
+        }
+        self.0.read_text(path)
+    }
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+        self.read_text(path)?;
+        self.0.read_text_prefix(path, most)
+    }
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.0.write_text(path, text)
+    }
+    fn stat(&self, path: &Path) -> Result<StorageStat> {
+        self.0.stat(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.0.rename(from, to)
+    }
+    fn unlink(&self, path: &Path) -> Result<()> {
+        self.0.unlink(path)
+    }
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        self.0.list_files(dir, pattern)
+    }
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        self.0.list_dirs(dir)
+    }
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+        self.0.open_writer(path, mode)
+    }
+}
+
+// G9: a session that cannot be read is meant by the name of its file.
+#[test]
+fn g09_what_cannot_be_read_is_not_absent() {
+    let storage = MemorySessionStorage::new();
+    let (readable, locked) = (Path::new("/s/a/t_00aa01.jsonl"), Path::new("/s/a/t_00aa02.jsonl"));
+    let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+    storage.put(readable, text("00aa01", Path::new("/p"), "hello"), at(1));
+    storage.put(locked, text("00aa02", Path::new("/p"), "hello"), at(2));
+    let finder = SessionFinder::new().roots(["/s"]).storage(Locked(storage.clone(), "00aa02"));
+    let resolve = |arg: &str| {
+        let found = finder.resolve(arg, "/p");
+        found
+            .map(|found| found.map(|found| found.session.id))
+            .map_err(|error| (error.code(), error.path().unwrap().to_owned()))
+    };
+    let denied = Err((ErrorCode::PermissionDenied, locked.to_owned()));
+    assert_eq!(resolve("00aa02"), denied);
+    assert_eq!(resolve("00AA"), denied, "the newest that is meant");
+    assert_eq!(resolve("00aa01"), Ok(Some("00aa01".into())));
+    assert_eq!(resolve("00bb"), Ok(None));
+    let candidates = |arg: &str| {
+        let found = finder.candidates(arg, "/p");
+        (found.sessions.len(), found.problems.into_iter().map(|error| error.code()).collect::<Vec<_>>())
+    };
+    assert_eq!(candidates("00aa"), (1, vec![ErrorCode::PermissionDenied]), "two are meant");
+    assert_eq!(candidates("t_00aa02.jsonl"), (0, vec![ErrorCode::PermissionDenied]));
+    assert_eq!(candidates("00aa01"), (1, vec![]));
+    assert_eq!(candidates("00bb"), (0, vec![]));
+    assert_eq!(finder.by_prefix("00aa").unwrap(), [locked, readable]);
+    assert_eq!(finder.by_prefix("00aa02").unwrap(), [locked]);
+    // What only is to be listed, or gone on with, is passed over.
+    assert_eq!(finder.newest().as_deref(), Some(readable));
+    // A directory that cannot be looked into may hold what was not found.
+    let home = Home::new();
+    let root = home.file("file", "");
+    let finder = SessionFinder::new().roots([&root]);
+    assert_eq!(finder.resolve("00cc", "/p").unwrap_err().path(), Some(&*root));
+    assert_eq!(finder.by_prefix("00cc").unwrap_err().path(), Some(&*root));
+    assert_eq!(finder.candidates("00cc", "/p").problems.len(), 1);
 }

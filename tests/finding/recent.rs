@@ -34,9 +34,9 @@ fn r38_names() {
     assert_eq!(name(&[&header(None)]), "00aa000000000001");
     // The first line only, without control characters, trimmed.
     assert_eq!(name(&[&header(None), &user("  one\u{1b}[2J\t two\u{7f} \r\nthree")]), "one[2J two");
-    assert_eq!(name(&[&header(None), &user("\nsecond line")]), "00aa000000000001");
-    // A title that says nothing is not made up for by the first text.
-    assert_eq!(name(&[&header(Some("\u{1}\u{2}")), &user("question")]), "00aa000000000001");
+    assert_eq!(name(&[&header(None), &user("\nsecond line")]), "second line");
+    // A title that says nothing is none (G15).
+    assert_eq!(name(&[&header(Some("\u{1}\u{2}")), &user("question")]), "question");
     assert_eq!(name(&[r#"{"type":"session","id":""}"#]), "the file_1");
 }
 
@@ -63,7 +63,14 @@ fn r38_how_long_ago() {
         } else {
             now - Duration::from_secs(ago.unsigned_abs())
         };
-        RecentSession { path: "/s.jsonl".into(), modified, full_name: String::new() }.time_ago(now)
+        RecentSession {
+            path: "/s.jsonl".into(),
+            modified,
+            used: modified,
+            project_gone: false,
+            full_name: String::new(),
+        }
+        .time_ago(now)
     };
     let (minute, hour, day) = (60, 3600, 86_400);
     for (ago, want) in [
@@ -84,14 +91,14 @@ fn r38_how_long_ago() {
     assert!(["2026-02-07", "2026-02-08", "2026-02-09"].contains(&&*date), "{date}");
 }
 
-// R38: from the first 4,096 bytes, and more when the header is longer.
+// R38, G11: from the first 4,096 bytes, and more when the header is longer or nothing is said in them.
 #[test]
 fn r38_from_the_beginning_of_the_file() {
     let long = "t".repeat(60_000);
     assert_eq!(called(&[&header(Some(&long))]).full_name, long);
-    // The header's line is whole in 4,096 bytes; the text is not.
+    // The header's line is whole in 4,096 bytes; the text comes after them.
     let filler = json!({"type": "custom", "data": "x".repeat(4000)}).to_string();
-    assert_eq!(called(&[&header(None), &filler, &user("question")]).full_name, "00aa000000000001");
+    assert_eq!(called(&[&header(None), &filler, &user("question")]).full_name, "question");
     // A header on another line.
     assert_eq!(called(&[&filler, &filler, &header(Some("late"))]).full_name, "late");
     let prefix = header(None) + "\n" + &user("question");

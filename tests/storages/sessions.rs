@@ -106,8 +106,8 @@ fn folders_without_end() {
     assert_eq!(found, [at(16).join("last.jsonl")]);
     let [problem] = &*listing.problems else { panic!("{:?}", listing.problems) };
     assert_eq!((problem.code(), problem.path()), (ErrorCode::InvalidArgument, Some(&*at(17))));
-    assert_eq!(finder.candidates("00aa", "/home/ada").len(), 1);
-    assert!(finder.resolve("00aa", "/home/ada").is_some());
+    assert_eq!(finder.candidates("00aa", "/home/ada").sessions.len(), 1);
+    assert!(finder.resolve("00aa", "/home/ada").unwrap().is_some());
 }
 
 /// A storage, and how sessions are made in it.

@@ -39,18 +39,21 @@ impl Home {
     }
 
     fn put(&self, project: &str, id: &str, age: u64, title: Option<&str>, messages: &[&str]) -> PathBuf {
-        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-02-16T10:00:00.000Z",
+        let changed = SystemTime::now() - Duration::from_secs(age);
+        // It was used when its file last changed.
+        let used = format!("{:.3}", jiff::Timestamp::try_from(changed).unwrap());
+        let began = if messages.is_empty() { &used } else { "2026-02-16T10:00:00.000Z" };
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": began,
             "cwd": self.project(project), "title": title});
         let mut text = format!("{header}\n");
         for (nth, message) in messages.iter().enumerate() {
-            text += &user(&nth.to_string(), None, message);
+            text += &user(&nth.to_string(), None, message).replace("2026-02-16T10:01:00.000Z", &used);
             text.push('\n');
         }
         let dir = self.dir_of(project);
         fs::create_dir_all(&dir).unwrap();
         let path = dir.join(format!("2026-02-16T10-00-00-000Z_{id}.jsonl"));
         fs::write(&path, text).unwrap();
-        let changed = SystemTime::now() - Duration::from_secs(age);
         fs::File::options().append(true).open(&path).unwrap().set_modified(changed).unwrap();
         path
     }
@@ -111,12 +114,13 @@ fn list_for_programs() {
     assert_eq!(ids(&ran), ["00bb000000000003", "00aa0000000000ff", "00aa000000000001"]);
     let row = &ran.json()[2];
     let path = home.file("one", "00aa000000000001");
-    let modified = row["modified"].as_str().unwrap().to_owned();
+    let [modified, used] = ["modified", "used"].map(|key| row[key].as_str().unwrap().to_owned());
+    assert_eq!(modified, used);
     assert_eq!(
         *row,
         json!({"path": path, "id": "00aa000000000001", "cwd": home.project("one"), "title": "The first title",
             "parentSessionPath": null, "created": "2026-02-16T10:00:00.000Z", "modified": modified,
-            "size": fs::metadata(&path).unwrap().len(), "messageCount": 1, "firstMessage": "hello"})
+            "used": used, "projectGone": false, "size": fs::metadata(&path).unwrap().len(), "messageCount": 1, "firstMessage": "hello"})
     );
     assert!(modified.ends_with('Z') && modified.len() == 24, "{modified}");
     let lines = home.run(&["list", "--all", "--ndjson"]);
@@ -289,4 +293,150 @@ fn control_characters_stay_inside() {
     let home = Home::new();
     fs::write(home.dir_of("one").join("x.jsonl"), format!("{header}\n")).unwrap();
     assert!(home.run(&["list", "--all", "--json"]).json().as_array().unwrap().iter().any(|row| row["title"] == bad));
+}
+
+// G2, U19: what a person is told of sessions of a project that is gone, and of links.
+#[cfg(unix)]
+#[test]
+fn g02_and_u19_marks_and_links() {
+    let home = Home::new();
+    let dir = home.dir_of("w-x");
+    let gone = home.put("w/x", "00dd000000000001", 50, None, &["theirs"]);
+    assert_eq!(gone.parent().unwrap(), dir);
+    home.put("w-x", "00dd000000000002", 500, None, &["mine"]);
+    fs::remove_dir_all(home.path.join("w")).unwrap();
+    let cwd = home.project("w-x");
+    let cwd = cwd.to_str().unwrap();
+    let ran = home.run(&["list", "--cwd", cwd]);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert!(lines[1].contains("~/w/x (gone)  00dd000000000001"), "{}", ran.out);
+    assert!(lines[2].contains("~/w-x ") && !lines[2].contains("gone"), "{}", ran.out);
+    let rows = home.run(&["list", "--cwd", cwd, "--json"]).json();
+    assert_eq!([&rows[0]["projectGone"], &rows[1]["projectGone"]], [true, false]);
+    let recent = home.run(&["recent", "--cwd", cwd]);
+    let lines: Vec<&str> = recent.out.lines().collect();
+    assert!(lines[0].contains("mine") && lines[1].ends_with("(of another project, which is gone)"), "{}", recent.out);
+    let several = home.run(&["resume", "00dd", "--cwd", cwd]);
+    let lines: Vec<&str> = several.err.lines().collect();
+    assert!(
+        lines[1].ends_with("mine") && lines[2].ends_with("theirs  (of another project, which is gone)"),
+        "{}",
+        several.err
+    );
+
+    std::os::unix::fs::symlink(&gone, dir.join("linked.jsonl")).unwrap();
+    let ran = home.run(&["list", "--cwd", cwd]);
+    assert_eq!(ran.err, "leaflog: 1 link is not followed; --problems names what is not listed\n");
+    let problems = home.run(&["list", "--cwd", cwd, "--problems"]);
+    let want = format!("{}: a symbolic link is not followed here\n", dir.join("linked.jsonl").display());
+    assert_eq!((problems.code, problems.out), (1, want));
+    fs::remove_file(&gone).unwrap();
+    fs::remove_file(home.file("w-x", "00dd000000000002")).unwrap();
+    let none = home.run(&["list", "--cwd", cwd]);
+    assert!(none.code == 0 && none.out.is_empty(), "{}", none.out);
+    assert!(none.err.contains("no sessions of ") && none.err.contains("1 link is not followed"), "{}", none.err);
+}
+
+// G9: by the name of its file a session is known that cannot be read.
+#[cfg(target_os = "linux")]
+#[test]
+fn g09_no_permission_is_not_no_session() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let locked = home.put("one", "00ee000000000001", 50, None, &["hello"]);
+    home.put("one", "00ee000000000002", 60, None, &["hello"]);
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(&home.path, 0o755);
+    mode(&locked, 0);
+    // Whoever runs the tests as root may read it: then the tool runs as somebody else.
+    let is_root = fs::File::open(&locked).is_ok();
+    let program = home.path.join("leaflog");
+    fs::copy(env!("CARGO_BIN_EXE_leaflog"), &program).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(if is_root { Path::new("setpriv") } else { &program });
+        if is_root {
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
+        }
+        finish(
+            command
+                .args(args)
+                .env_clear()
+                .env("PATH", "/usr/bin:/bin")
+                .env("HOME", &home.path)
+                .current_dir(home.project("one")),
+        )
+    };
+    let denied = |ran: &Ran| {
+        assert_eq!((ran.code, ran.out.as_str()), (5, ""), "{}", ran.err);
+        let want = format!("leaflog: {}: cannot open the session: ", locked.display());
+        assert!(ran.err.starts_with(&want), "{}", ran.err);
+    };
+    for args in [&["resume", "00ee000000000001"][..], &["show", "00ee000000000001"], &["context", "00ee000000000001"]] {
+        denied(&run(args));
+    }
+    for args in [&["resume", "00ee"][..], &["show", "00ee"]] {
+        let ran = run(args);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        assert!(ran.err.starts_with("leaflog: 00ee: 2 sessions fit, the newest first:\n"), "{}", ran.err);
+        assert_eq!(ran.err.matches(".jsonl").count(), 2, "{}", ran.err);
+    }
+    assert_eq!(run(&["resume", "00ee000000000002"]).code, 0);
+    // Nor is a directory empty that cannot be looked into.
+    let dir = home.dir_of("two");
+    mode(&dir, 0);
+    let ran = run(&["resume", "00bb000000000003"]);
+    assert_eq!(ran.code, 5, "{}", ran.err);
+    assert!(ran.err.contains(dir.to_str().unwrap()), "{}", ran.err);
+    assert_eq!(run(&["show", "00bb000000000003"]).code, 5);
+    mode(&dir, 0o755);
+}
+
+// G10: a link that a move left behind is where the shell says one is.
+#[cfg(unix)]
+#[test]
+fn g10_the_directory_of_the_shell() {
+    let home = Home::new();
+    let (old, new) = (home.project("one"), home.path.join("moved"));
+    fs::rename(&old, &new).unwrap();
+    std::os::unix::fs::symlink(&new, &old).unwrap();
+    let run = |args: &[&str], pwd: &Path| finish(tool(args).env("HOME", &home.path).env("PWD", pwd).current_dir(&new));
+    assert_eq!(ids(&run(&["list", "--json"], &old)).len(), 2);
+    assert_eq!(ids(&run(&["list", "--json", "--cwd", "."], &old)).len(), 2);
+    assert_eq!(run(&["recent"], &old).out.lines().count(), 2);
+    // What names another directory, or none, is not believed.
+    for pwd in [&home.project("two"), Path::new("one"), Path::new("/nonexistent"), &new] {
+        assert_eq!(ids(&run(&["list", "--json"], pwd)), [""; 0], "{}", pwd.display());
+    }
+}
+
+// G10: what goes by an id needs no directory to be in.
+#[cfg(target_os = "linux")]
+#[test]
+fn g10_in_a_directory_that_was_removed() {
+    let home = Home::new();
+    let run = |args: &[&str]| {
+        let gone = home.project("gone");
+        let script = format!("rmdir '{}' && exec \"$@\"", gone.display());
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_leaflog")]).args(args);
+        finish(shell.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", &home.path).current_dir(&gone))
+    };
+    let path = home.file("one", "00aa000000000001");
+    let ran = run(&["resume", "00aa000000000001"]);
+    assert_eq!((ran.code, ran.out.trim_end(), ran.err.as_str()), (0, path.to_str().unwrap(), ""));
+    assert_eq!(run(&["resume", "00aa"]).code, 3);
+    assert_eq!(run(&["resume", "00ff"]).code, 3);
+    for args in [
+        &["show", "00aa000000000001"][..],
+        &["context", "00aa000000000001"],
+        &["stats", "00aa000000000001"],
+        &["show", "@last"],
+    ] {
+        let ran = run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}");
+    }
+    let ran = run(&["list", "--all", "--json"]);
+    assert_eq!((ran.code, ids(&ran).len()), (0, 3), "{}", ran.err);
+    let ran = run(&["list"]);
+    assert!(ran.code == 3 && ran.err.starts_with("leaflog: the current directory: "), "{}", ran.err);
 }

@@ -7,7 +7,7 @@ use crate::options::{leaflog_options, manager_options};
 use crate::status::leaflog_status;
 use crate::storage::{from_ms, to_ms};
 use crate::table::{self, Opaque};
-use leaflog_core::{Error, Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
+use leaflog_core::{Candidates, Error, Listing, RecentSession, Resumable, Scope, SessionFinder, SessionInfo};
 use std::ffi::c_void;
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -76,6 +76,8 @@ struct Session {
     /// NUL after it, `None` when absent.
     texts: [Option<Vec<u8>>; 9],
     modified: SystemTime,
+    used: SystemTime,
+    project_gone: bool,
     scope: Scope,
 }
 
@@ -98,7 +100,14 @@ impl Session {
             None,
             text(info.time_ago(SystemTime::now())),
         ];
-        Self { texts, modified: info.modified, info: Some(info), scope }
+        Self {
+            texts,
+            modified: info.modified,
+            used: info.used,
+            project_gone: info.project_gone,
+            info: Some(info),
+            scope,
+        }
     }
 
     fn recent(recent: &RecentSession) -> Self {
@@ -113,7 +122,14 @@ impl Session {
             text(recent.full_name.as_str()),
             text(recent.time_ago(SystemTime::now())),
         ];
-        Self { info: None, texts, modified: recent.modified, scope: Scope::Local }
+        Self {
+            info: None,
+            texts,
+            modified: recent.modified,
+            used: recent.used,
+            project_gone: recent.project_gone,
+            scope: Scope::Local,
+        }
     }
 }
 
@@ -127,6 +143,12 @@ impl From<Listing> for Found {
 impl From<Vec<RecentSession>> for Found {
     fn from(recent: Vec<RecentSession>) -> Self {
         Self { sessions: recent.iter().map(Session::recent).collect(), ..Self::default() }
+    }
+}
+
+impl From<Candidates> for Found {
+    fn from(Candidates { sessions, problems }: Candidates) -> Self {
+        Self { problems, ..sessions.into() }
     }
 }
 
@@ -151,17 +173,18 @@ pub struct leaflog_session_info {
     pub id: leaflog_str,
     /// The folder of its project; empty when the header has none.
     pub cwd: leaflog_str,
-    /// Its title, else the short summary of its last compaction; may be absent.
+    /// Its title, else the short summary of its last compaction, each when it is not blank; may be absent.
     pub title: leaflog_str,
     /// What it was derived from, an id or a path, not to be resolved; may be absent.
     pub parent_session: leaflog_str,
-    /// The first text of a user, at most 64 KiB of it; empty when there is none.
+    /// The first text of a user that is not blank, else the task of the session, else the first text of a custom
+    /// message; at most 64 KiB of it. Empty when there is none.
     pub first_message: leaflog_str,
     /// What to call it: one line, cut to 40 UTF-16 units.
     pub name: leaflog_str,
     /// The same, not cut.
     pub full_name: leaflog_str,
-    /// How long before the listing it last changed, in words: `5m ago`.
+    /// How long before the listing it was used last, in words: `5m ago`.
     pub time_ago: leaflog_str,
     /// When it began, in milliseconds since 1970; LEAFLOG_NO_TIME when the header does not say.
     pub created_ms: i64,
@@ -173,6 +196,13 @@ pub struct leaflog_session_info {
     pub message_count: u64,
     /// LEAFLOG_SCOPE_LOCAL or, from `leaflog_resolve()` and `leaflog_candidates()`, LEAFLOG_SCOPE_GLOBAL.
     pub scope: i32,
+    /// 1 when the session is another project's, whose directory does not exist any longer; it is listed since the two
+    /// projects share a session directory. Only what is found for a project says so. Else 0.
+    pub project_gone: i32,
+    /// When the session was used last, in milliseconds since 1970, by which it is older or newer than others: when its
+    /// last message was written or it began, whichever is later, and not after `modified_ms`. A new name, a label or a
+    /// migration is not a use.
+    pub used_ms: i64,
 }
 
 // SAFETY: `repr(C)`, a `usize` first, and numbers and pointers after it.
@@ -191,7 +221,9 @@ unsafe impl abi::Plain for leaflog_session_info {
         modified_ms,
         size,
         message_count,
-        scope
+        scope,
+        project_gone,
+        used_ms,
     });
 }
 
@@ -290,8 +322,8 @@ pub extern "C" fn leaflog_list_all(
     self::listing(listing, error, || Ok(finder(options, find_options)?.list_all()))
 }
 
-/// The latest sessions in the folder at the path `dir`, at most `limit`, the newest first. Only the beginnings of
-/// files are read.
+/// The latest sessions in the folder at the path `dir`, at most `limit`, the newest first. Only the beginnings and ends
+/// of files are read.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_recent(
     options: *const leaflog_options,
@@ -305,7 +337,9 @@ pub extern "C" fn leaflog_recent(
     self::listing(listing, error, || Ok(finder(options, find_options)?.recent(dir.path("dir")?, most)))
 }
 
-/// The latest sessions of the project at the path `cwd`, as `leaflog_recent()` tells them of a folder.
+/// The latest sessions of the project at the path `cwd`, as `leaflog_recent()` tells them of a folder. Those whose header
+/// names the project come first, whatever their age; then those that name no directory; then those of a project that is
+/// gone.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_recent_of(
     options: *const leaflog_options,
@@ -331,7 +365,8 @@ pub extern "C" fn leaflog_most_recent(
     one_text(out, error, || Ok(path(finder(options, find_options)?.most_recent(dir.path("dir")?))))
 }
 
-/// The path of the newest session of the project at the path `cwd`; absent when there is none.
+/// The path of the session of the project at the path `cwd` to go on with: the first of `leaflog_recent_of()`; absent
+/// when there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_most_recent_of(
     options: *const leaflog_options,
@@ -355,8 +390,9 @@ pub extern "C" fn leaflog_newest(
 }
 
 /// The session that `arg` means, by the beginning of its id, of its file's name, or of what follows the last `_` of
-/// that: a listing of one or none. The newest of the project at the path `cwd`, else the newest of all projects; with
-/// `options->session_dir` only of that folder.
+/// that: a listing of one or none. The first of the project at the path `cwd`, in the order of `leaflog_recent_of()`, else
+/// the newest of all projects; with `options->session_dir` only of that folder. An error when the session that is meant,
+/// by the name of its file, cannot be read, or when none was found and a directory that may hold it cannot be read.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_resolve(
     options: *const leaflog_options,
@@ -367,13 +403,14 @@ pub extern "C" fn leaflog_resolve(
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
     self::listing(listing, error, || {
-        let found = finder(options, find_options)?.resolve(arg.text("arg")?, cwd.path("cwd")?);
+        let found = finder(options, find_options)?.resolve(arg.text("arg")?, cwd.path("cwd")?)?;
         Ok(found.into_iter().collect::<Vec<_>>())
     })
 }
 
-/// All sessions that `leaflog_resolve()` could mean, the newest first. When `arg` is the whole id, or the whole name of
-/// the file, of just one of them, that one alone.
+/// All sessions that `leaflog_resolve()` could mean, in that order. When `arg` is the whole id, or the whole name of the
+/// file, of just one of them, that one alone. A file that cannot be read is one of them by its name, and among the
+/// problems of the listing.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_candidates(
     options: *const leaflog_options,
@@ -386,8 +423,8 @@ pub extern "C" fn leaflog_candidates(
     self::listing(listing, error, || Ok(finder(options, find_options)?.candidates(arg.text("arg")?, cwd.path("cwd")?)))
 }
 
-/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_candidates()`, the newest first: one
-/// after another, a NUL after each.
+/// The paths of the sessions of all projects that `prefix` means, as in `leaflog_candidates()`, the newest first,
+/// those that cannot be read too: one after another, a NUL after each.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_by_prefix(
     options: *const leaflog_options,
@@ -396,7 +433,7 @@ pub extern "C" fn leaflog_by_prefix(
     out: *mut leaflog_string,
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
-    one_text(out, error, || Ok(path_list(&finder(options, find_options)?.by_prefix(prefix.text("prefix")?))))
+    one_text(out, error, || Ok(path_list(&finder(options, find_options)?.by_prefix(prefix.text("prefix")?)?)))
 }
 
 /// The texts of the users and assistants of the session at `path`, of every branch, joined by spaces: what a person
@@ -528,6 +565,8 @@ pub extern "C" fn leaflog_listing_session(
                 Scope::Local => LEAFLOG_SCOPE_LOCAL,
                 Scope::Global => LEAFLOG_SCOPE_GLOBAL,
             },
+            project_gone: i32::from(session.project_gone),
+            used_ms: to_ms(session.used),
         });
         Ok(())
     })

@@ -23,12 +23,6 @@ pub fn memory_put(storage: &External<StorageHandle>, path: String, text: String,
     Ok(())
 }
 
-/// The most of a file that [`recent_sessions`] looks at.
-#[napi(catch_unwind)]
-pub fn recent_prefix() -> u32 {
-    u32::try_from(SessionFinder::PREFIX).unwrap_or(u32::MAX)
-}
-
 /// The folders that sessions of a project, or of all, are looked for in.
 #[napi(catch_unwind)]
 pub fn session_folders(cwd: Option<String>, options: Options) -> Vec<String> {
@@ -68,6 +62,7 @@ pub struct Finding {
 
 enum What {
     List(Option<String>),
+    MostRecentOf(String),
     Recent(String, usize),
     Resolve(String, String),
 }
@@ -86,8 +81,11 @@ impl Task for Finding {
                     };
                     json!({ "sessions": listing.sessions.iter().map(info).collect::<Vec<_>>() })
                 }
+                What::MostRecentOf(cwd) => {
+                    self.finder.most_recent_of(cwd).map(|path| path.to_string_lossy().into_owned()).into()
+                }
                 What::Recent(dir, limit) => self.finder.recent(dir, *limit).iter().map(recent).collect(),
-                What::Resolve(arg, cwd) => match self.finder.resolve(arg, cwd) {
+                What::Resolve(arg, cwd) => match self.finder.resolve(arg, cwd)? {
                     Some(found) => json!({ "session": info(&found.session), "scope": found.scope.as_str() }),
                     None => Value::Null,
                 },
@@ -109,6 +107,7 @@ fn info(session: &SessionInfo) -> Value {
         "parentSessionPath": session.parent_session,
         "created": session.created_ms,
         "modified": to_ms(session.modified),
+        "projectGone": session.project_gone,
         "messageCount": session.message_count,
         "firstMessage": session.first_message,
     })
@@ -162,6 +161,12 @@ pub fn recent_sessions(dir: String, limit: u32, options: Options, storage: Stora
     AsyncTask::new(Finding { finder: finder(options, storage), what: What::Recent(dir, limit as usize) })
 }
 
+/// The session of a project to go on with.
+#[napi(catch_unwind)]
+pub fn most_recent_of(cwd: String, options: Options, storage: Storage<'_>) -> AsyncTask<Finding> {
+    AsyncTask::new(Finding { finder: finder(options, storage), what: What::MostRecentOf(cwd) })
+}
+
 #[napi(catch_unwind)]
 pub fn resolve_session(arg: String, cwd: String, options: Options, storage: Storage<'_>) -> AsyncTask<Finding> {
     AsyncTask::new(Finding { finder: finder(options, storage), what: What::Resolve(arg, cwd) })
@@ -170,7 +175,15 @@ pub fn resolve_session(arg: String, cwd: String, options: Options, storage: Stor
 /// How long before now a session changed, in words.
 #[napi(catch_unwind)]
 pub fn time_ago(ms: f64) -> String {
-    RecentSession { path: PathBuf::new(), modified: from_ms(ms), full_name: String::new() }.time_ago(SystemTime::now())
+    let then = from_ms(ms);
+    let session = RecentSession {
+        path: PathBuf::new(),
+        modified: then,
+        used: then,
+        project_gone: false,
+        full_name: String::new(),
+    };
+    session.time_ago(SystemTime::now())
 }
 
 /// The texts of a session, joined by spaces.

@@ -39,6 +39,7 @@ interface NativeInfo {
 	modified: number;
 	messageCount: number;
 	firstMessage: string;
+	projectGone: boolean;
 }
 
 /** How often a listing is asked how far it is, in milliseconds. */
@@ -83,13 +84,25 @@ export async function list(
 	}
 }
 
+/** The session of a project to go on with. */
+export async function mostRecentOf(
+	cwd: string,
+	sessionDir: string | undefined,
+	storage: SessionStorage | undefined,
+	given: LeaflogOptions | undefined,
+): Promise<string | undefined> {
+	const options = nativeOptions(effective(given), sessionDir);
+	const place = await readable(storage, () => native.sessionFolders(cwd, options));
+	return (JSON.parse(await native.mostRecentOf(cwd, options, place)) as string | null) ?? undefined;
+}
+
 /** The latest sessions in a folder, the newest first. */
 export async function getRecentSessions(
 	sessionDir: string,
 	limit = 3,
 	storage?: SessionStorage,
 ): Promise<RecentSessionInfo[]> {
-	const place = await readable(storage, () => [sessionDir], native.recentPrefix());
+	const place = await readable(storage, () => [sessionDir]);
 	const options = nativeOptions(effective(undefined), undefined);
 	const found = await native.recentSessions(sessionDir, count(limit), options, place);
 	return (JSON.parse(found) as Omit<RecentSessionInfo, "timeAgo">[]).map((session) => ({
@@ -128,23 +141,15 @@ export async function resolveResumableSession(
 	return match === null ? undefined : { session: info(match.session, place), scope: match.scope };
 }
 
-/**
- * A storage that native code can look through: of one of the caller's own a copy of what there is in
- * folders, of each file at most so much when that is given.
- */
-async function readable(
-	storage: SessionStorage | undefined,
-	dirs: () => string[],
-	most?: number,
-): Promise<StorageHandle | undefined> {
+/** A storage that native code can look through: of one of the caller's own a copy of what there is in folders. */
+async function readable(storage: SessionStorage | undefined, dirs: () => string[]): Promise<StorageHandle | undefined> {
 	if (storage === undefined || isNative(storage)) return storage?.handle;
 	const copy = native.memoryNew();
 	for (const dir of new Set(dirs())) {
 		for (const file of storage.listFilesSync(dir, "*.jsonl")) {
 			try {
 				const { mtimeMs } = storage.statSync(file);
-				const text = await (most === undefined ? storage.readText(file) : storage.readTextPrefix(file, most));
-				native.memoryPut(copy, file, text, mtimeMs);
+				native.memoryPut(copy, file, await storage.readText(file), mtimeMs);
 			} catch {
 				// A file that cannot be read costs itself only.
 			}
@@ -155,6 +160,7 @@ async function readable(
 
 function info(session: NativeInfo, storage: StorageHandle | undefined): SessionInfo {
 	const { path: file, id, cwd, title, parentSessionPath, created, modified, messageCount, firstMessage } = session;
+	const { projectGone } = session;
 	let text: string | undefined;
 	return {
 		path: file,
@@ -171,6 +177,7 @@ function info(session: NativeInfo, storage: StorageHandle | undefined): SessionI
 			text ??= textOf(file, storage);
 			return text;
 		},
+		...(projectGone && { projectGone }),
 	};
 }
 

@@ -131,7 +131,6 @@ interface SyncNative {
 	sessionSaveArtifact(session: Handle, content: Uint8Array, toolType: string): string;
 
 	memoryPut(storage: StorageHandle, path: string, text: string, ms: number): void;
-	recentPrefix(): number;
 	sessionFolders(cwd: string | undefined, options: NativeOptions): string[];
 	progressNew(): ProgressHandle;
 	progressGet(progress: ProgressHandle): [done: number, total: number];
@@ -175,6 +174,7 @@ interface AsyncNative {
 		progress: ProgressHandle,
 	): Promise<Json>;
 	recentSessions(dir: string, limit: number, options: NativeOptions, storage?: StorageHandle): Promise<Json>;
+	mostRecentOf(cwd: string, options: NativeOptions, storage?: StorageHandle): Promise<Json>;
 	resolveSession(arg: string, cwd: string, options: NativeOptions, storage?: StorageHandle): Promise<Json>;
 }
 
@@ -189,6 +189,7 @@ const ASYNC = new Set<string>([
 	"historyFlush",
 	"list",
 	"recentSessions",
+	"mostRecentOf",
 	"resolveSession",
 ] satisfies (keyof AsyncNative)[]);
 

@@ -1,7 +1,7 @@
 import * as path from "node:path";
 import { BlobStore } from "./blob-store";
 import { type LeaflogOptions, nativeOptions } from "./config";
-import { type ListOptions, list } from "./discovery";
+import { type ListOptions, list, mostRecentOf } from "./discovery";
 import type { CapturedEntries, ContextPlan } from "./entries";
 import { fromJson, invalid } from "./errors";
 import { LiveSession, placeOf } from "./live-session";
@@ -124,8 +124,9 @@ export class SessionManager {
 	}
 
 	/**
-	 * Goes on with the session that was worked on last in the project: the one that this terminal had,
-	 * else the newest. Without one, a new session.
+	 * Goes on with the session that was used last in the project: the one that this terminal had, else
+	 * the newest; one of a project that is gone only while the project has none of its own. Without one,
+	 * a new session.
 	 */
 	static async continueRecent(
 		cwd: string,
@@ -139,9 +140,9 @@ export class SessionManager {
 				await LiveSession.make(place, undefined, (slot) => native.continueRecent(slot, cwd, ...place.given)),
 			);
 		}
-		const [session] = await list(cwd, sessionDir, storage, options);
+		const recent = await mostRecentOf(cwd, sessionDir, storage, options);
 		const manager = SessionManager.create(cwd, sessionDir, storage, options);
-		if (session !== undefined) await manager.setSessionFile(session.path);
+		if (recent !== undefined) await manager.setSessionFile(recent);
 		return manager;
 	}
 

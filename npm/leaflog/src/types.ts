@@ -228,8 +228,14 @@ export interface SessionInfo {
 	created: Date;
 	modified: Date;
 	messageCount: number;
+	/** The first text of a user that is not blank, else the session's task, else the first custom message. */
 	firstMessage: string;
 	allMessagesText: string;
+	/**
+	 * The session is another project's, whose directory does not exist any longer; it is listed since the two projects
+	 * share a session directory.
+	 */
+	projectGone?: true;
 }
 
 /** What {@link SessionManager.captureState} gives. */

@@ -175,6 +175,45 @@ for (const [name, make] of Object.entries(storages)) {
 			assert.equal(await find("fff", local), undefined);
 		});
 
+		test("G2: a session of a project that is gone is marked, and not gone on with", async () => {
+			const agentDir = tempDir();
+			const dir = path.join(agentDir, "sessions", "--w-a-b--");
+			const mine = put(dir, "1.jsonl", 1, [said("mine")], { cwd: "/w/a-b" });
+			const theirs = put(dir, "2.jsonl", 2, [said("theirs")], { cwd: "/w/a/b" });
+			const sessions = await SessionManager.list("/w/a-b", undefined, make(), { agentDir });
+			assert.deepEqual(
+				sessions.map((session) => [session.path, session.projectGone]),
+				[
+					[theirs, true],
+					[mine, undefined],
+				],
+			);
+			const options = { agentDir };
+			const session = await SessionManager.continueRecent("/w/a-b", undefined, make(), options);
+			assert.equal(session.getSessionFile(), mine);
+			assert.equal((await resolveResumableSession("", "/w/a-b", undefined, make(), options)).session.path, mine);
+		});
+
+		test("G4: renaming and labeling are no use of a session", async () => {
+			const dir = tempDir();
+			const used = (second) => ({ timestamp: new Date(Date.UTC(2025, 0, 1, 0, 0, second)).toISOString() });
+			const old = put(dir, "1.jsonl", 1, [["message", { message: user("old"), ...used(1) }]], used(0));
+			const newest = put(dir, "2.jsonl", 2, [["message", { message: user("new"), ...used(2) }]], used(0));
+			const session = await SessionManager.open(old, undefined, make());
+			await session.setSessionName("named", "user");
+			session.appendLabelChange(session.getEntries()[0].id, "label");
+			await session.close();
+			assert.ok(fs.statSync(old).mtimeMs > fs.statSync(newest).mtimeMs);
+			const sessions = await SessionManager.list("/home/ada", dir, make());
+			assert.deepEqual(
+				sessions.map((session) => session.path),
+				[newest, old],
+			);
+			assert.equal(await findMostRecentSession(dir, make()), newest);
+			const again = await SessionManager.continueRecent("/home/ada", dir, make());
+			assert.equal(again.getSessionFile(), newest);
+		});
+
 		test("C: continueRecent goes on with the newest, or begins", async () => {
 			const dir = tempDir();
 			put(dir, "1.jsonl", 1, [said("old")]);

@@ -8,11 +8,11 @@ use crate::progress::Bar;
 use crate::style::Style;
 use crate::text::{clean, count, one_line, short_size, thousands, width};
 use jiff::Timestamp;
-use leaflog::{Error, Listing, SessionInfo};
+use leaflog::{Error, ErrorCode, Listing, SessionInfo};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::env;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +34,8 @@ struct Session<'a> {
     parent_session_path: Option<&'a str>,
     created: Option<String>,
     modified: Option<String>,
+    used: Option<String>,
+    project_gone: bool,
     size: u64,
     message_count: u64,
     first_message: &'a str,
@@ -51,16 +53,20 @@ pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
     let listing = listing(project.as_deref());
     let most = args.limit.unwrap_or(usize::MAX);
     if args.problems {
-        let problems = &listing.problems[..listing.problems.len().min(most)];
+        let links = listing.links.iter().map(|link| {
+            let message = "a symbolic link is not followed here";
+            Error::new(ErrorCode::InvalidArgument, message).at(link)
+        });
+        let problems: Vec<Error> = listing.problems.into_iter().chain(links).take(most).collect();
         if args.json || args.ndjson {
             objects(problems.iter().map(problem), args.ndjson, out)?;
         } else {
-            for problem in problems {
+            for problem in &problems {
                 out.paint(Style::Error, clean(&problem.to_string()))?;
                 writeln!(out)?;
             }
         }
-        return Ok(if listing.problems.is_empty() { Exit::Fine } else { Exit::Report });
+        return Ok(if problems.is_empty() { Exit::Fine } else { Exit::Report });
     }
     let sessions = &listing.sessions[..listing.sessions.len().min(most)];
     if args.json || args.ndjson {
@@ -75,6 +81,10 @@ pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
     if !listing.problems.is_empty() {
         let files = count(listing.problems.len() as u64, "file is no session", "files are no sessions");
         complain(format_args!("{files} or cannot be read; --problems says why"));
+    }
+    if !listing.links.is_empty() {
+        let links = count(listing.links.len() as u64, "link is not followed", "links are not followed");
+        complain(format_args!("{links}; --problems names what is not listed"));
     }
     Ok(Exit::Fine)
 }
@@ -93,12 +103,22 @@ fn listing(project: Option<&Path>) -> Listing {
     }
 }
 
-/// The folder of the project that is meant.
+/// The directory of the project that is meant.
 pub fn project(cwd: Option<&Path>) -> Result<PathBuf, Failure> {
     match cwd {
-        Some(cwd) => Ok(cwd.to_owned()),
-        None => env::current_dir().map_err(|error| Failure::not_found(format!("the current folder: {error}"))),
+        Some(cwd) if cwd != Path::new(".") => Ok(cwd.to_owned()),
+        _ => current_dir().map_err(|error| Failure::not_found(format!("the current directory: {error}"))),
     }
+}
+
+/// The current directory, by the name that the shell has for it when that leads here: sessions of a
+/// project that was moved, with a link left in its place, are kept under that name.
+pub fn current_dir() -> io::Result<PathBuf> {
+    let here = env::current_dir()?;
+    let of_shell = env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
+    let leads_here =
+        |path: &PathBuf| path.canonicalize().ok().is_some_and(|path| Some(path) == here.canonicalize().ok());
+    Ok(of_shell.filter(leads_here).unwrap_or(here))
 }
 
 /// Writes a JSON array, or one object a line.
@@ -123,6 +143,8 @@ fn session(info: &SessionInfo) -> Session<'_> {
         parent_session_path: info.parent_session.as_deref(),
         created: info.created_ms.and_then(|ms| Timestamp::from_millisecond(ms).ok()).map(iso),
         modified: Timestamp::try_from(info.modified).ok().map(iso),
+        used: Timestamp::try_from(info.used).ok().map(iso),
+        project_gone: info.project_gone,
         size: info.size,
         message_count: info.message_count,
         first_message: &info.first_message,
@@ -141,13 +163,13 @@ fn table(sessions: &[SessionInfo], out: &mut Out) -> Result<(), Failure> {
     let now = SystemTime::now();
     let home = env::home_dir();
     let row = |info: &SessionInfo| {
-        let title = info.title.as_deref().filter(|title| !title.trim().is_empty());
+        let gone = if info.project_gone { " (gone)" } else { "" };
         [
             info.time_ago(now),
-            one_line(title.unwrap_or(&info.first_message), TITLE_COLUMNS),
+            one_line(info.title.as_deref().unwrap_or(&info.first_message), TITLE_COLUMNS),
             thousands(info.message_count),
             short_size(info.size),
-            short_path(&info.cwd, home.as_deref()),
+            short_path(&info.cwd, home.as_deref()) + gone,
             one_line(&info.id, ID_COLUMNS),
         ]
     };

@@ -107,22 +107,27 @@ pub fn everywhere() -> SessionFinder {
     SessionFinder::new().roots(session_roots())
 }
 
-fn by_prefix(prefix: &str) -> Result<Input, Failure> {
-    let found = everywhere().by_prefix(prefix);
+/// The session of any project that `prefix` means.
+pub fn by_prefix(prefix: &str) -> Result<Input, Failure> {
+    let found = everywhere().by_prefix(prefix).map_err(|error| Failure::of(&error, prefix))?;
     match &found[..] {
         [path] => Ok(Input::File(path.clone())),
         [] => Err(Failure::not_found(format!("{prefix}: no such file, and no session of that id{}", searched()))),
-        _ => {
-            let mut message = format!("{prefix}: {} sessions fit, the newest first:", found.len());
-            for path in found.iter().take(LISTED) {
-                message += &format!("\n{}", path.display());
-            }
-            if found.len() > LISTED {
-                message += &format!("\nand {} more", found.len() - LISTED);
-            }
-            Err(Failure::ambiguous(message))
-        }
+        _ => Err(ambiguous(prefix, found.iter().map(|path| path.display().to_string()))),
     }
+}
+
+/// Says which sessions `arg` could mean.
+pub fn ambiguous(arg: &str, sessions: impl Iterator<Item = String>) -> Failure {
+    let sessions: Vec<String> = sessions.collect();
+    let mut message = format!("{arg}: {} sessions fit, the newest first:", sessions.len());
+    for session in sessions.iter().take(LISTED) {
+        message += &format!("\n{session}");
+    }
+    if sessions.len() > LISTED {
+        message += &format!("\nand {} more", sessions.len() - LISTED);
+    }
+    Failure::ambiguous(message)
 }
 
 /// Where sessions were looked for.

@@ -19,6 +19,8 @@ use std::time::SystemTime;
 struct Recent<'a> {
     path: Cow<'a, str>,
     modified: Option<String>,
+    used: Option<String>,
+    project_gone: bool,
     name: String,
     full_name: &'a str,
 }
@@ -44,15 +46,21 @@ pub fn run(args: &RecentArgs, out: &mut Out) -> Result<Exit, Failure> {
         out.paint(Style::Plain, name)?;
         write!(out, "{pad}  ")?;
         out.paint(Style::Faint, clean(&session.path.display().to_string()))?;
+        if session.project_gone {
+            out.paint(Style::Faint, "  (of another project, which is gone)")?;
+        }
         writeln!(out)?;
     }
     Ok(Exit::Fine)
 }
 
 fn recent(session: &RecentSession) -> Recent<'_> {
+    let iso = |time| Timestamp::try_from(time).ok().map(|moment| format!("{moment:.3}"));
     Recent {
         path: session.path.to_string_lossy(),
-        modified: Timestamp::try_from(session.modified).ok().map(|moment| format!("{moment:.3}")),
+        modified: iso(session.modified),
+        used: iso(session.used),
+        project_gone: session.project_gone,
         name: session.name(),
         full_name: &session.full_name,
     }
