@@ -1282,7 +1282,8 @@ leaflog_status leaflog_history_add_utf16(const struct leaflog_history *history,
                                          size_t cwd_len,
                                          struct leaflog_error **error);
 
-/// Stores at once what was added before, and waits for that.
+/// Stores at once what was added before, and waits for that. LOCKED when another program holds the lock for 5 seconds:
+/// the prompts are kept, and tried again. What any other error is about is given up, and may be added again.
 leaflog_status leaflog_history_flush(const struct leaflog_history *history,
                                      struct leaflog_error **error);
 

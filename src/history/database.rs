@@ -1,5 +1,6 @@
 //! Where the database lies, connections to it, and which journal it has.
 
+use super::links::{Links, Slot};
 use super::{damage, schema};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk;
@@ -9,6 +10,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What can be done with the database.
@@ -31,6 +33,7 @@ pub(super) struct Database {
     forbidden: Option<Error>,
     /// Where the last damaged database was copied to.
     pub(super) set_aside: Mutex<Option<PathBuf>>,
+    pub(super) links: Arc<Links>,
 }
 
 /// A connection, and the file it was opened for.
@@ -40,35 +43,52 @@ pub(super) struct Link {
     inode: Option<u64>,
 }
 
+impl Link {
+    pub(super) fn inode(&self) -> Option<u64> {
+        self.inode
+    }
+}
+
 impl Database {
     /// Opens the database for writing, or, when that is forbidden, for reading. A missing one is
     /// made, a damaged one is mended.
-    pub(super) fn open(path: PathBuf, patience: Duration) -> Result<(Self, Link)> {
+    pub(super) fn open(path: PathBuf, patience: Duration) -> Result<(Self, Slot)> {
         let mut database = Self::new(path, patience, Access::Write);
+        let links = Arc::clone(&database.links);
+        let _opening = links.opening();
         match database.open_writing() {
-            Ok(link) if link.conn.is_readonly(MAIN_DB).is_ok_and(|is| !is) => return Ok((database, link)),
+            Ok(link) if link.conn.is_readonly(MAIN_DB).is_ok_and(|is| !is) => return Ok(database.keep(link)),
             Ok(_) => {}
             Err(error) if is_about_access(&error) => database.forbidden = Some(error),
             Err(error) => return Err(error),
         }
         match database.open_reading() {
-            Ok(link) => Ok((database, link)),
+            Ok(link) => Ok(database.keep(link)),
             Err(error) => Err(database.forbidden.unwrap_or(error)),
         }
     }
 
     /// Opens a database that is there, for reading.
-    pub(super) fn open_existing(path: PathBuf, patience: Duration) -> Result<(Self, Link)> {
+    pub(super) fn open_existing(path: PathBuf, patience: Duration) -> Result<(Self, Slot)> {
         let mut database = Self::new(path, patience, Access::Read);
         if !database.exists()? {
             return Err(Error::io(io::ErrorKind::NotFound.into(), OPENING, &database.path));
         }
+        let links = Arc::clone(&database.links);
+        let _opening = links.opening();
         let link = database.open_reading()?;
-        Ok((database, link))
+        Ok(database.keep(link))
     }
 
     fn new(path: PathBuf, patience: Duration, access: Access) -> Self {
-        Self { path, patience, access, forbidden: None, set_aside: Mutex::default() }
+        let links = Links::of(&path);
+        Self { path, patience, access, forbidden: None, set_aside: Mutex::default(), links }
+    }
+
+    fn keep(self, link: Link) -> (Self, Slot) {
+        let slot = self.links.slot();
+        slot.put(link);
+        (self, slot)
     }
 
     /// The error for whoever wants to write all the same.
@@ -136,11 +156,18 @@ impl Database {
         }
     }
 
-    /// A new connection, for `what`.
+    /// A new connection, for `what`, to the file that is at the path now; the caller sees to it that
+    /// nobody else opens one until it is in its slot, or dropped.
     pub(super) fn link(&self, what: &str) -> Result<Link> {
-        let inode = self.inode();
-        let conn = self.connect().map_err(|error| self.failed(&error, what))?;
-        Ok(Link { conn, inode })
+        loop {
+            let inode = self.inode();
+            self.links.close_others(inode);
+            let conn = self.connect().map_err(|error| self.failed(&error, what))?;
+            // Nothing but the database itself is open yet.
+            if self.inode() == inode {
+                return Ok(Link { conn, inode });
+            }
+        }
     }
 
     fn connect(&self) -> rusqlite::Result<Connection> {
@@ -165,7 +192,12 @@ impl Database {
 
     /// Whether the link leads to the file that is at the path now.
     pub(super) fn is_current(&self, link: &Link) -> bool {
-        self.inode() == link.inode
+        link.inode.is_some() && self.inode() == link.inode
+    }
+
+    /// Whether a link can be used again. Without locks it would not notice a change.
+    pub(super) fn keeps_links(&self) -> bool {
+        self.access != Access::ReadUnlocked
     }
 
     fn inode(&self) -> Option<u64> {
@@ -213,6 +245,7 @@ impl Database {
         if self.access != Access::Write {
             return Err(self.failed(error, what));
         }
+        let _opening = self.links.opening();
         if let Some(copy) = damage::mend(self)? {
             *self.set_aside.lock() = Some(copy);
         }

@@ -283,15 +283,193 @@ fn f30_a_writer_is_in_nobodys_way() {
     history.add("mine", None).unwrap();
     let error = history.flush().unwrap_err();
     assert_eq!((error.code(), error.path()), (ErrorCode::Locked, Some(&*place.path)));
-    // It is told once.
-    history.flush().unwrap();
+    // B22: the prompt waits, and each flush tries again.
+    assert_eq!(history.flush().unwrap_err().code(), ErrorCode::Locked);
 
     other.execute_batch("COMMIT").unwrap();
-    // The failed batch is forgotten, so the same prompt is no repetition.
+    // It is still the previous prompt, so the same one is a repetition.
     add(&history, &["mine", "mine"]);
     assert_eq!(recent(&history), ["mine", "theirs", "before"]);
     history.add("theirs", None).unwrap();
     history.close().unwrap();
+}
+
+// B22: prompts that met another program's lock are stored later, in order, with what came since.
+#[test]
+fn b22_prompts_wait_for_a_lock() {
+    let place = Place::new();
+    let history = HistoryStorage::open_with(&place.path, SHORT).unwrap();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    history.add("first", Some("/p")).unwrap();
+    assert_eq!(history.flush().unwrap_err().code(), ErrorCode::Locked);
+    history.add("second", None).unwrap();
+    assert_eq!(history.flush().unwrap_err().code(), ErrorCode::Locked);
+    assert_eq!(recent(&history), [""; 0]);
+    other.execute_batch("COMMIT").unwrap();
+    history.flush().unwrap();
+    assert_eq!(recent(&history), ["second", "first"]);
+    history.close().unwrap();
+    // What still waits at the end is told.
+    let history = HistoryStorage::open_with(&place.path, SHORT).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    history.add("third", None).unwrap();
+    assert_eq!(history.flush().unwrap_err().code(), ErrorCode::Locked);
+    assert_eq!(history.close().unwrap_err().code(), ErrorCode::Locked);
+}
+
+// G3: newer relatives keep each prompt once, and have columns of their own.
+#[test]
+fn g03_a_repeated_prompt_where_each_may_be_there_once() {
+    let place = Place::new();
+    let conn = place.raw();
+    conn.execute_batch(
+        "CREATE TABLE history (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            prompt TEXT NOT NULL UNIQUE,
+            created_at INTEGER NOT NULL DEFAULT (unixepoch()),
+            cwd TEXT,
+            session_id TEXT,
+            use_count INTEGER NOT NULL DEFAULT 1
+        );
+        INSERT INTO history (prompt, created_at, cwd, session_id) VALUES ('old', 100, '/a', 's'), ('older', 50, '/a', NULL);",
+    )
+    .unwrap();
+    let table = schema(&conn)[0].2.clone();
+    let history = place.open();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for (prompt, cwd) in [("new", None), ("old", None), ("older", Some("/b")), ("newer", None)] {
+        history.add(prompt, cwd).unwrap();
+    }
+    other.execute_batch("COMMIT").unwrap();
+    history.close().unwrap();
+    let mut rows = conn
+        .prepare("SELECT prompt, cwd, session_id, use_count, created_at > 1700000000 FROM history ORDER BY prompt")
+        .unwrap();
+    let rows = rows.query_map((), |row| {
+        let texts = (row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get::<_, Option<String>>(2)?);
+        Ok((texts, row.get::<_, i64>(3)?, row.get::<_, bool>(4)?))
+    });
+    let rows: Vec<_> = rows.unwrap().map(|row| row.unwrap()).collect();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        rows,
+        [
+            (("new".to_owned(), None, None), 1, true),
+            (("newer".to_owned(), None, None), 1, true),
+            (("old".to_owned(), text("/a"), text("s")), 1, true),
+            (("older".to_owned(), text("/b"), None), 1, true),
+        ]
+    );
+    // Their table is as it was.
+    assert!(schema(&conn).contains(&("table".to_owned(), "history".to_owned(), table)));
+    words_are_sound(&conn);
+}
+
+// G3: a row that a constraint refuses costs itself, and is told.
+#[test]
+fn g03_a_row_that_is_refused_costs_no_other() {
+    let place = Place::new();
+    let conn = place.raw();
+    conn.execute_batch(
+        "CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL CHECK (prompt <> 'bad'),
+            created_at INTEGER NOT NULL DEFAULT (CAST(strftime('%s','now') AS INTEGER)), cwd TEXT UNIQUE);",
+    )
+    .unwrap();
+    let history = place.open();
+    conn.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for (prompt, cwd) in
+        [("a", None), ("bad", None), ("b", Some("/p")), ("another at the same place", Some("/p")), ("c", None)]
+    {
+        history.add(prompt, cwd).unwrap();
+    }
+    conn.execute_batch("COMMIT").unwrap();
+    let error = history.flush().unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::Io, Some(&*place.path)));
+    assert!(error.message().starts_with("cannot store 2 of "), "{error}");
+    assert!(error.message().contains("CHECK constraint failed"), "{error}");
+    assert_eq!(recent(&history), ["c", "b", "a"]);
+    history.flush().unwrap();
+    // What was refused is no previous prompt.
+    add(&history, &["d"]);
+    history.add("bad", None).unwrap();
+    assert!(history.flush().unwrap_err().message().starts_with("cannot store 1 of 1 prompts"));
+    history.add("bad", None).unwrap();
+    assert!(history.close().is_err());
+}
+
+// B21: a type can be any text.
+#[test]
+fn b21_types_of_columns_that_others_added() {
+    let place = Place::new();
+    let conn = place.raw();
+    conn.execute_batch(
+        "CREATE TABLE history (id INTEGER PRIMARY KEY AUTOINCREMENT, prompt TEXT NOT NULL,
+            created_at INTEGER NOT NULL DEFAULT (unixepoch()), cwd TEXT,
+            a \"TEXT UNIQUE\", b \"x); DROP TABLE history_legacy; --\", c \"say \"\"it\"\"\", d VARCHAR(10), e);
+        INSERT INTO history VALUES (3, 'kept', 1700000000, '/p', 1, 2, 3, 4, 5);",
+    )
+    .unwrap();
+    let columns = || {
+        let mut columns = conn.prepare("SELECT name, type FROM pragma_table_info('history')").unwrap();
+        let columns = columns.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
+        columns.map(|column| column.unwrap()).collect::<Vec<_>>()
+    };
+    let before = columns();
+    assert_eq!(before[5], ("b".to_owned(), "x); DROP TABLE history_legacy; --".to_owned()));
+    assert_eq!(recent(&place.open()), ["kept"]);
+    assert_eq!(columns(), before);
+    let sum = "SELECT a + b + c + d + e FROM history";
+    assert_eq!(conn.query_row(sum, (), |row| row.get::<_, i64>(0)).unwrap(), 15);
+    assert!(!schema(&conn)[0].2.contains("unixepoch"));
+}
+
+// A2: the links of all storages in a process go before one to the new file is opened.
+#[cfg(target_os = "linux")]
+#[test]
+fn a02_a_database_replaced_under_two_storages() {
+    let place = Place::new();
+    let copy = place.path.with_file_name("copy");
+    let storages = [place.open(), place.open()];
+    for round in 0..6 {
+        for history in &storages {
+            add(history, &[&format!("before {round}")]);
+            recent(history);
+        }
+        fs::copy(&place.path, &copy).unwrap();
+        fs::rename(&copy, &place.path).unwrap();
+        let (first, second) = (&storages[round % 2], &storages[(round + 1) % 2]);
+        add(first, &[&format!("after {round}")]);
+        assert_eq!(second.recent(1).unwrap()[0].prompt, format!("after {round}"));
+        let open: Vec<_> = open_files(&place.path);
+        assert!(open.iter().all(|inode| *inode == fs_inode(&place.path)), "links to other files are open: {open:?}");
+        assert!(!open.is_empty());
+    }
+    drop(storages);
+    let conn = place.raw();
+    words_are_sound(&conn);
+    assert_eq!(pragma(&conn, "integrity_check"), "ok");
+}
+
+/// The inodes of the files of this process that are, or were, at the path.
+#[cfg(target_os = "linux")]
+fn open_files(path: &Path) -> Vec<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let gone = format!("{} (deleted)", path.display());
+    let mut inodes = Vec::new();
+    for file in fs::read_dir("/proc/self/fd").unwrap() {
+        let file = file.unwrap().path();
+        if fs::read_link(&file).is_ok_and(|to| to == path || to.as_os_str() == gone.as_str()) {
+            inodes.extend(fs::metadata(&file).map(|found| found.ino()));
+        }
+    }
+    inodes
+}
+
+#[cfg(target_os = "linux")]
+fn fs_inode(path: &Path) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap())
 }
 
 #[test]
@@ -381,7 +559,7 @@ fn an_old_table_is_rebuilt() {
     // 20 was given before.
     assert_eq!(history.recent(1).unwrap()[0].id, 21);
     let mut expected = r42();
-    expected[0].2 = expected[0].2.replace("cwd TEXT )", "cwd TEXT , \"of \"\"x\" TEXT)");
+    expected[0].2 = expected[0].2.replace("cwd TEXT )", "cwd TEXT , \"of \"\"x\" \"TEXT\")");
     assert_eq!(schema(&conn), expected);
     let kept: Vec<Option<String>> = {
         let mut kept = conn.prepare("SELECT \"of \"\"x\" FROM history ORDER BY id").unwrap();

@@ -5,14 +5,15 @@
 
 mod damage;
 mod database;
+mod links;
 mod rows;
 mod schema;
 mod writer;
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::paths;
-use database::{Access, Database, Link};
-use parking_lot::Mutex;
+use database::{Access, Database};
+use links::Slot;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +78,9 @@ pub struct HistoryEntry {
 /// other, and the database may be damaged.
 ///
 /// # When something is wrong
-/// * *Locked* by another program: it is waited for 5 seconds, then the call gives `LOCKED`.
+/// * *Locked* by another program: it is waited for 5 seconds, then the call returns `LOCKED`. Prompts that could not be
+///   stored for that reason are kept, at most 10,000 and 64 MiB of them, and tried again: after a second, with the next
+///   `flush`, and a last time when the storage is closed.
 /// * *Read-only* folder or file: reading works where SQLite can; `add` or the next `flush` gives
 ///   `PERMISSION_DENIED`. There is one case that cannot be read: when a program was killed before
 ///   its write-ahead log went into the file.
@@ -88,19 +91,16 @@ pub struct HistoryEntry {
 ///   `INVALID_ARGUMENT`, and stays as it is.
 /// * On a *network folder*, or a file system without shared memory, the database gets a rollback
 ///   journal in place of the write-ahead log. Network folders are recognised on Linux and Windows.
-/// * *Removed or replaced* while it is open: the next batch goes to the file at the path.
+/// * *Removed or replaced* while it is open: the next batch goes to the file at the path. Every link of this process to
+///   the old file is closed before one to the new file is opened. What was stored around that moment may be lost.
+/// * *Constraints* of another program's table: where a prompt may be there only once, its time becomes that of the last
+///   use. A prompt that any other constraint refuses costs itself only; `flush` returns the error.
 #[derive(Debug)]
 pub struct HistoryStorage {
     database: Arc<Database>,
     /// `None` when prompts can only be read.
     writer: Option<Writer>,
-    reader: Mutex<Reader>,
-}
-
-#[derive(Debug, Default)]
-struct Reader {
-    link: Option<Link>,
-    closed: bool,
+    reader: Slot,
 }
 
 impl HistoryStorage {
@@ -117,13 +117,14 @@ impl HistoryStorage {
     }
 
     fn open_with(path: &Path, patience: Duration) -> Result<Self> {
-        let (database, link) = Database::open(paths::absolute(path), patience)?;
+        let (database, slot) = Database::open(paths::absolute(path), patience)?;
         let database = Arc::new(database);
         if database.access != Access::Write {
-            return Ok(Self::reading(database, link));
+            return Ok(Self { database, writer: None, reader: slot });
         }
-        let writer = Some(Writer::start(Arc::clone(&database), link)?);
-        Ok(Self { database, writer, reader: Mutex::default() })
+        let reader = database.links.slot();
+        let writer = Some(Writer::start(Arc::clone(&database), slot)?);
+        Ok(Self { database, writer, reader })
     }
 
     /// Opens a history that is there, and changes nothing in it. While it is open there may be a
@@ -132,13 +133,8 @@ impl HistoryStorage {
     /// # Errors
     /// As [`open`](Self::open); `NOT_FOUND` when there is none.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
-        let (database, link) = Database::open_existing(paths::absolute(path.as_ref()), PATIENCE)?;
-        Ok(Self::reading(Arc::new(database), link))
-    }
-
-    fn reading(database: Arc<Database>, link: Link) -> Self {
-        let reader = Reader { link: Some(link), closed: false };
-        Self { database, writer: None, reader: Mutex::new(reader) }
+        let (database, reader) = Database::open_existing(paths::absolute(path.as_ref()), PATIENCE)?;
+        Ok(Self { database: Arc::new(database), writer: None, reader })
     }
 
     /// The database.
@@ -163,7 +159,7 @@ impl HistoryStorage {
     pub fn add(&self, prompt: &str, cwd: Option<&str>) -> Result<()> {
         match &self.writer {
             Some(writer) => writer.add(prompt, cwd),
-            None if self.reader.lock().closed => Err(closed(self.path())),
+            None if self.reader.is_closed() => Err(closed(self.path())),
             None => Err(self.database.read_only()),
         }
     }
@@ -179,8 +175,9 @@ impl HistoryStorage {
     /// Stores at once what was added before, and waits for that.
     ///
     /// # Errors
-    /// Why a batch could not be stored; its prompts are given up, and may be added again. A failure
-    /// of earlier batches is told once, to the first who asks.
+    /// `LOCKED` when another program holds the lock for 5 seconds; the prompts are kept, and tried again. For any other
+    /// failure, its prompts are given up, and may be added again. A failure of earlier batches is reported once, to the
+    /// first caller.
     pub fn flush(&self) -> Result<()> {
         self.writer.as_ref().map_or(Ok(()), Writer::flush)
     }
@@ -212,34 +209,22 @@ impl HistoryStorage {
         read: impl Fn(&rusqlite::Connection, u32) -> rusqlite::Result<Vec<HistoryEntry>>,
     ) -> Result<Vec<HistoryEntry>> {
         const READING: &str = "cannot read the history";
-        let mut reader = self.reader.lock();
-        if reader.closed {
+        if self.reader.is_closed() {
             return Err(closed(self.path()));
         }
         let limit = u32::try_from(limit.min(MOST)).unwrap_or_default();
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let mut mended = false;
-        loop {
-            let link = match reader.link.take().filter(|link| self.database.is_current(link)) {
-                Some(link) => link,
-                None => self.database.link(READING)?,
-            };
-            match read(&link.conn, limit) {
-                Ok(entries) => {
-                    // Without locks it would not notice a change.
-                    reader.link = Some(link).filter(|_| self.database.access != Access::ReadUnlocked);
-                    return Ok(entries);
-                }
-                Err(error) if damage::is_damage(&error) && !mended => {
-                    drop(link);
-                    self.database.mend(&error, READING)?;
-                    mended = true;
-                }
-                Err(error) => return Err(self.database.failed(&error, READING)),
+        let read = || self.reader.with(&self.database, || self.database.link(READING), |link| read(&link.conn, limit));
+        let result = match read()? {
+            Err(error) if damage::is_damage(&error) => {
+                self.database.mend(&error, READING)?;
+                read()?
             }
-        }
+            result => result,
+        };
+        result.map_err(|error| self.database.failed(&error, READING))
     }
 
     /// Stores what was added, ends the thread and lets go of the files; takes 5 seconds when another
@@ -248,7 +233,7 @@ impl HistoryStorage {
     /// # Errors
     /// As [`flush`](Self::flush). The storage is closed all the same.
     pub fn close(&self) -> Result<()> {
-        *self.reader.lock() = Reader { link: None, closed: true };
+        self.reader.close();
         self.writer.as_ref().map_or(Ok(()), Writer::close)
     }
 }

@@ -85,6 +85,52 @@ fn ten_thousand_prompts_of_four_processes() {
     }
 }
 
+// A2: the database is copied and renamed over itself while two processes use it, as sync tools do. What they store
+// meanwhile goes to files that are replaced, so it may be lost; but nobody is killed, and the history goes on.
+#[cfg(unix)]
+#[test]
+fn a02_a_database_replaced_under_two_processes() {
+    const ROUNDS: usize = 40;
+    if let Some((role, path)) = role() {
+        let history = HistoryStorage::open(path).unwrap();
+        for step in 0..ROUNDS * 20 {
+            // One is told to go on in each round, the other once.
+            if step == 0 || role == "paced" && step % 20 == 0 {
+                ready();
+            }
+            let _ = history.add(&format!("{role} {step}"), None);
+            let _ = history.flush();
+            let _ = history.recent(10);
+        }
+        let _ = history.close();
+        return;
+    }
+    let place = Place::new();
+    let name = "a02_a_database_replaced_under_two_processes";
+    let [mut paced, mut free] = ["paced", "free"].map(|child| spawn(name, child, &place.path));
+    wait_until_ready(&mut free);
+    go_on(&mut free);
+    let mut said = BufReader::new(paced.stdout.take().unwrap()).lines();
+    let mut input = paced.stdin.take().unwrap();
+    let copy = place.path.with_file_name("copy");
+    for _ in 0..ROUNDS {
+        if !said.any(|line| line.unwrap() == "ready") {
+            break;
+        }
+        input.write_all(b"\n").unwrap();
+        // While both go on.
+        std::fs::copy(&place.path, &copy).unwrap();
+        std::fs::rename(&copy, &place.path).unwrap();
+    }
+    for mut child in [paced, free] {
+        let ended = child.wait().unwrap();
+        assert!(ended.success(), "{ended}");
+    }
+    let history = place.open();
+    super::add(&history, &["afterwards"]);
+    assert!(recent(&history).contains(&"afterwards".to_owned()));
+}
+
 #[test]
 fn what_was_flushed_outlives_the_process() {
     if let Some((_, path)) = role() {

@@ -61,10 +61,14 @@ fn has_words(conn: &Connection) -> rusqlite::Result<bool> {
     Ok(has(conn, "history_fts")? && has(conn, "history_ai")?)
 }
 
-/// The times of the table come from a function that older SQLites do not have.
+/// The times of the table come from a function that older SQLites do not have. A table with
+/// constraints of its own belongs to another program, which needs them, and stays as it is.
 fn is_old(conn: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM pragma_table_info('history')
-        WHERE name = 'created_at' AND instr(lower(dflt_value), 'unixepoch(') > 0";
+        WHERE name = 'created_at' AND instr(lower(dflt_value), 'unixepoch(') > 0
+        AND NOT EXISTS (SELECT 1 FROM pragma_index_list('history') WHERE \"unique\")
+        AND NOT EXISTS (SELECT 1 FROM pragma_table_info('history')
+            WHERE name NOT IN ('id', 'prompt', 'created_at', 'cwd') AND (\"notnull\" OR dflt_value IS NOT NULL))";
     conn.prepare(sql)?.exists(())
 }
 
@@ -84,7 +88,9 @@ fn renew(conn: &Connection) -> rusqlite::Result<()> {
     let mut rows = others.query(())?;
     while let Some(row) = rows.next()? {
         let name = quoted(&row.get::<_, String>(0)?);
-        let kind: String = row.get(1)?;
+        // As the table says it, quotes undone: it may be any text. Without one there is no type.
+        let kind = Some(row.get::<_, String>(1)?).filter(|kind| !kind.is_empty());
+        let kind = kind.as_deref().map(quoted).unwrap_or_default();
         conn.execute_batch(&format!("ALTER TABLE history ADD COLUMN {name} {kind}"))?;
         columns += ", ";
         columns += &name;

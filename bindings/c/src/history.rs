@@ -185,7 +185,8 @@ pub extern "C" fn leaflog_history_add_utf16(
     })
 }
 
-/// Stores at once what was added before, and waits for that.
+/// Stores at once what was added before, and waits for that. LOCKED when another program holds the lock for 5 seconds:
+/// the prompts are kept, and tried again. What any other error is about is given up, and may be added again.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_history_flush(
     history: *const leaflog_history,
