@@ -647,7 +647,7 @@ extern "C" {
 /// the variable, is LEAFLOG_STATUS_INVALID_HANDLE.
 leaflog_status leaflog_string_free(struct leaflog_string *text);
 
-/// Appends a message: a JSON object with a `role`. An assistant's starts the session.
+/// Appends a message: a JSON object with a string `role`. An assistant's starts the session.
 ///
 /// For this and every append: `id`, which may be NULL, receives the entry's id. When the entry cannot be
 /// written, the call fails, but the entry is in memory and is the leaf: `id` receives its id, and

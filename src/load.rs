@@ -186,6 +186,11 @@ pub(crate) struct Message {
 }
 
 impl Message {
+    /// Its role is one of those that mean something here.
+    pub(crate) fn has_known_role(&self) -> bool {
+        self.role != Role::Other
+    }
+
     /// The entry of a message; the rest of what is known of it is not set.
     pub(crate) fn slot(&self, len: u32) -> Slot {
         let mut slot = Slot::new(0, len, EntryKind::Message, self.role);

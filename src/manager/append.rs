@@ -93,9 +93,12 @@ impl SessionManager {
     ///
     /// # Errors
     /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
-    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when it is not one JSON object.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when it is not one JSON object with a string `role`.
     pub fn append_message(&mut self, message: &str) -> Result<String, AppendError> {
         let (text, message) = self.read_message(message)?;
+        if !message.has_known_role() {
+            require_role(Json::new(&text))?;
+        }
         self.append_with(|view, new| {
             let line = LineBuilder::within(view.line_buffer(), "message");
             let line = Base { new, view }.put(line).json("message", &text).finish();
@@ -304,16 +307,18 @@ impl SessionManager {
     ///
     /// # Errors
     /// - [`AppendError::Unsaved`]: the entry is in memory, but could not be written.
-    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when it is not such an object, or is a
-    ///   `session`, and with `ENTRY_NOT_FOUND` for a label of no entry.
+    /// - [`AppendError::Rejected`] with `INVALID_ARGUMENT` when it is not such an object, is a `session`, or is
+    ///   a `message` without a role, and with `ENTRY_NOT_FOUND` for a label of no entry.
     pub fn append_entry(&mut self, fields: &str) -> Result<String, AppendError> {
         let fields = object(fields)?;
         let json = Json::new(&fields);
         let type_name = json.get_str("type").filter(|name| name != "session").ok_or_else(|| {
             Error::new(ErrorCode::InvalidArgument, "an entry needs a string type, other than session")
         })?;
-        if type_name == "label" {
-            self.index_of(&json.get_str("targetId").unwrap_or_default())?;
+        match &*type_name {
+            "label" => drop(self.index_of(&json.get_str("targetId").unwrap_or_default())?),
+            "message" => require_role(json.get("message").unwrap_or(Json::new(b"null")))?,
+            _ => {}
         }
         let put_fields = |line: LineBuilder| {
             json.members()
@@ -396,4 +401,12 @@ pub(super) fn object(text: &str) -> Result<Cow<'_, [u8]>> {
 
 fn not_an_object() -> Error {
     Error::new(ErrorCode::InvalidArgument, "the text is not a JSON object")
+}
+
+/// Without a role no reader knows whose a message is.
+fn require_role(message: Json<'_>) -> Result<()> {
+    match message.get_str("role") {
+        Some(role) if !role.is_empty() => Ok(()),
+        _ => Err(Error::new(ErrorCode::InvalidArgument, "a message needs a string role")),
+    }
 }

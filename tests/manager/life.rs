@@ -271,10 +271,17 @@ fn b23_a_rejected_append_changes_nothing() {
     m.append_message(USER).unwrap();
     m.append_message(ASSISTANT).unwrap();
     let before = text(&m);
-    let rejected: [(ErrorCode, Result<String, AppendError>); 6] = [
+    let rejected: [(ErrorCode, Result<String, AppendError>); 12] = [
         (ErrorCode::InvalidArgument, m.append_message("[]")),
         (ErrorCode::InvalidArgument, m.append_mode_change("plan", Some("{"))),
         (ErrorCode::InvalidArgument, m.append_entry(r#"{"type":"session"}"#)),
+        // U18: a message has a role.
+        (ErrorCode::InvalidArgument, m.append_message("{}")),
+        (ErrorCode::InvalidArgument, m.append_message(r#"{"role":7,"content":"a"}"#)),
+        (ErrorCode::InvalidArgument, m.append_message(r#"{"role":"","content":"a"}"#)),
+        (ErrorCode::InvalidArgument, m.append_message(r#"{"content":{"role":"user"}}"#)),
+        (ErrorCode::InvalidArgument, m.append_entry(r#"{"type":"message"}"#)),
+        (ErrorCode::InvalidArgument, m.append_entry(r#"{"type":"message","message":{}}"#)),
         (ErrorCode::EntryNotFound, m.append_label_change("nobody", Some("x"))),
         (ErrorCode::EntryNotFound, m.branch_with_summary(Some("nobody"), "s", None, None)),
         (ErrorCode::InvalidArgument, m.branch_with_summary(Some("00000001"), "s", Some("{"), None)),
@@ -287,6 +294,17 @@ fn b23_a_rejected_append_changes_nothing() {
     }
     assert_eq!((ids(&m).len(), leaf(&m).as_deref()), (2, Some("00000002")));
     assert_eq!(text(&m), before);
+}
+
+// U18: any role is one, as a later version may have others.
+#[test]
+fn u18_a_message_of_any_role() {
+    let mut m = SessionManager::in_memory("/home/ada/shop").unwrap();
+    for message in [r#"{"role":"somebody"}"#, r#" {"content":"a","\u0072ole":"later"} "#] {
+        m.append_message(message).unwrap();
+    }
+    m.append_entry(r#"{"type":"message","message":{"role":"somebody"}}"#).unwrap();
+    assert_eq!(m.entries().len(), 3);
 }
 
 // R32: these start without the failure in force.
