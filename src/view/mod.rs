@@ -234,6 +234,13 @@ impl SessionView {
         self.path.as_deref()
     }
 
+    /// Closes the file until an entry is read from it again: for a view that is done with, but cannot be
+    /// dropped yet. An entry of a file that was removed or replaced meanwhile is then an error of code
+    /// [`FileChanged`](ErrorCode::FileChanged) or `NOT_FOUND`.
+    pub fn release(&self) {
+        self.source.release();
+    }
+
     /// The header line as stored.
     #[must_use]
     pub fn header(&self) -> &Header {

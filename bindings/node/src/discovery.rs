@@ -79,7 +79,10 @@ impl Task for Finding {
                         Some(cwd) => self.finder.list(cwd),
                         None => self.finder.list_all(),
                     };
-                    json!({ "sessions": listing.sessions.iter().map(info).collect::<Vec<_>>() })
+                    json!({
+                        "sessions": listing.sessions.iter().map(info).collect::<Vec<_>>(),
+                        "problems": listing.problems.into_iter().map(|error| convert(error).reason).collect::<Vec<_>>(),
+                    })
                 }
                 What::MostRecentOf(cwd) => {
                     self.finder.most_recent_of(cwd).map(|path| path.to_string_lossy().into_owned()).into()

@@ -147,9 +147,11 @@ pub fn close(session: &Handle) -> napi::Result<()> {
 
 /// Closes the file for reading too.
 #[napi(catch_unwind)]
-pub fn release(session: &Handle) -> napi::Result<()> {
-    session.opened()?.release();
-    Ok(())
+pub fn release(session: &Handle) {
+    match &***session {
+        Session::Manager { manager, .. } => manager.lock().release(),
+        Session::View(view) => view.release(),
+    }
 }
 
 #[napi(catch_unwind)]

@@ -1,16 +1,18 @@
 //! Making sessions.
 
 use crate::error::{convert, guarded, invalid};
-use crate::session::{Handle, Log, handle};
+use crate::session::{Handle, Log, Session, handle};
 use crate::storage::{Storage, StorageHandle};
 use leaflog::{
     DirNaming, Durability, Environment, ManagerOptions, MigrationRewrite, SequenceGenerator, SessionManager,
+    ViewOptions,
 };
 use napi::bindgen_prelude::{AsyncTask, External, ExternalRef};
 use napi::{Env, Task};
 use napi_derive::napi;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -93,18 +95,18 @@ pub fn environment_variables() -> Vec<&'static str> {
 #[napi(catch_unwind)]
 pub fn create(cwd: String, options: Options, storage: Storage<'_>) -> napi::Result<Handle> {
     let (options, log) = options.apply(storage);
-    Ok(handle(options.create(cwd).map_err(convert)?, log))
+    Ok(handle(Session::of(options.create(cwd).map_err(convert)?, log)))
 }
 
 #[napi(catch_unwind)]
 pub fn in_memory(cwd: String, options: Options, storage: Storage<'_>) -> napi::Result<Handle> {
     let (options, log) = options.apply(storage);
-    Ok(handle(options.in_memory(cwd).map_err(convert)?, log))
+    Ok(handle(Session::of(options.in_memory(cwd).map_err(convert)?, log)))
 }
 
 /// Where a session that another thread makes is put: what a promise gives cannot tell the engine how
 /// much it holds.
-pub type Slot = External<Arc<Mutex<Option<(SessionManager, Log)>>>>;
+pub type Slot = External<Arc<Mutex<Option<Session>>>>;
 
 #[napi(catch_unwind)]
 pub fn slot_new() -> Slot {
@@ -113,13 +115,12 @@ pub fn slot_new() -> Slot {
 
 #[napi(catch_unwind)]
 pub fn slot_take(slot: &Slot) -> napi::Result<Handle> {
-    let (manager, log) = slot.lock().take().ok_or_else(|| invalid("no session was made"))?;
-    Ok(handle(manager, log))
+    slot.lock().take().map(handle).ok_or_else(|| invalid("no session was made"))
 }
 
 /// Makes a session on another thread.
 pub struct Making {
-    slot: Arc<Mutex<Option<(SessionManager, Log)>>>,
+    slot: Arc<Mutex<Option<Session>>>,
     options: Option<(ManagerOptions, Log)>,
     how: How,
 }
@@ -128,6 +129,8 @@ enum How {
     Open(String),
     Fork(String, String),
     Continue(String),
+    /// The path, or the text that another storage has there.
+    View(String, Option<String>),
 }
 
 impl Making {
@@ -142,12 +145,21 @@ impl Task for Making {
 
     fn compute(&mut self) -> napi::Result<()> {
         let (options, log) = self.options.take().ok_or_else(|| invalid("made twice"))?;
-        let manager = guarded(|| match &self.how {
-            How::Open(path) => options.open(path),
-            How::Fork(source, cwd) => options.fork_from(source, cwd),
-            How::Continue(cwd) => options.continue_recent(cwd),
+        let manager = |manager: leaflog::Result<SessionManager>| manager.map(|manager| Session::of(manager, log));
+        let session = guarded(|| match &mut self.how {
+            How::Open(path) => manager(options.open(path)),
+            How::Fork(source, cwd) => manager(options.fork_from(source, cwd)),
+            How::Continue(cwd) => manager(options.continue_recent(cwd)),
+            How::View(path, content) => {
+                let view = ViewOptions::new().blobs(options.dirs().blobs());
+                let view = match content.take() {
+                    Some(content) => view.read_bytes(content).map_err(|error| error.at(Path::new(path))),
+                    None => view.open(path),
+                };
+                view.map(Session::View)
+            }
         })?;
-        *self.slot.lock() = Some((manager, log));
+        *self.slot.lock() = Some(session);
         Ok(())
     }
 
@@ -175,4 +187,10 @@ pub fn fork_from(
 #[napi(catch_unwind)]
 pub fn continue_recent(slot: &Slot, cwd: String, options: Options, storage: Storage<'_>) -> AsyncTask<Making> {
     Making::task(slot, options, storage, How::Continue(cwd))
+}
+
+/// Opens a session to be read only; its text is given when it is in a storage that is not the file system.
+#[napi(catch_unwind)]
+pub fn open_view(slot: &Slot, path: String, content: Option<String>, options: Options) -> AsyncTask<Making> {
+    Making::task(slot, options, None, How::View(path, content))
 }

@@ -41,6 +41,10 @@ impl Deref for Reading<'_> {
 }
 
 impl Session {
+    pub(crate) fn of(manager: SessionManager, log: Log) -> Self {
+        Self::Manager { manager: Mutex::new(manager), log }
+    }
+
     pub(crate) fn read(&self) -> Reading<'_> {
         match self {
             Self::Manager { manager, .. } => Reading::Manager(manager.lock()),
@@ -66,13 +70,13 @@ impl Session {
     }
 }
 
-/// Gives the engine a manager, and tells it how much it holds.
-pub(crate) fn handle(manager: SessionManager, log: Log) -> Handle {
+/// Gives the engine a session, and tells it how much it holds.
+pub(crate) fn handle(session: Session) -> Handle {
     /// The index takes 32 bytes an entry and its id map about as much.
     const PER_ENTRY: usize = 64;
     /// A manager's buffers; and its file stays open until the engine drops it, which it should not
     /// put off for hundreds of others.
     const EACH: usize = 64 << 10;
-    let size = EACH + manager.entries().len() * PER_ENTRY;
-    External::new_with_size_hint(Arc::new(Session::Manager { manager: Mutex::new(manager), log }), size)
+    let size = EACH + session.read().entries().len() * PER_ENTRY;
+    External::new_with_size_hint(Arc::new(session), size)
 }

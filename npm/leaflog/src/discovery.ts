@@ -1,5 +1,6 @@
 import * as fs from "node:fs";
 import { count, effective, type LeaflogOptions, nativeOptions } from "./config";
+import { fromReason, type LeaflogError } from "./errors";
 import { native, type StorageHandle } from "./native";
 import { isNative, type SessionStorage } from "./storage";
 import type { SessionInfo } from "./types";
@@ -7,6 +8,8 @@ import type { SessionInfo } from "./types";
 export interface ListOptions extends LeaflogOptions {
 	/** Is told now and then how many files of how many are done. What it throws stops the listing. */
 	onProgress?: (done: number, total: number) => void;
+	/** Is told of what could not be read or is not a session, once the listing is done: each with its path. */
+	onProblem?: (problem: LeaflogError) => void;
 	/** Stops the listing. */
 	signal?: AbortSignal;
 }
@@ -52,7 +55,7 @@ export async function list(
 	storage: SessionStorage | undefined,
 	listOptions: ListOptions | undefined,
 ): Promise<SessionInfo[]> {
-	const { onProgress, signal, ...rest } = listOptions ?? {};
+	const { onProgress, onProblem, signal, ...rest } = listOptions ?? {};
 	signal?.throwIfAborted();
 	const options = effective(rest);
 	const given = nativeOptions(options, sessionDir);
@@ -73,10 +76,11 @@ export async function list(
 	const timer = onProgress && setInterval(tell, OFTEN);
 	signal?.addEventListener("abort", stop);
 	try {
-		const { sessions } = JSON.parse(await listing) as { sessions: NativeInfo[] };
+		const { sessions, problems } = JSON.parse(await listing) as { sessions: NativeInfo[]; problems: string[] };
 		tell();
 		if (thrown !== undefined) throw thrown.error;
 		signal?.throwIfAborted();
+		if (onProblem !== undefined) for (const reason of problems) onProblem(fromReason(reason) as LeaflogError);
 		return sessions.map((session) => info(session, place));
 	} finally {
 		clearInterval(timer);

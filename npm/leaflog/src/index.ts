@@ -37,6 +37,7 @@ export {
 	createCustomMessage,
 } from "./messages";
 export { SessionManager } from "./session-manager";
+export { SessionView } from "./session-view";
 export {
 	FileSessionStorage,
 	MemorySessionStorage,

@@ -163,6 +163,7 @@ interface AsyncNative {
 		options: NativeOptions,
 		storage?: StorageHandle,
 	): Promise<void>;
+	openView(slot: SlotHandle, path: string, content: string | undefined, options: NativeOptions): Promise<void>;
 	continueRecent(slot: SlotHandle, cwd: string, options: NativeOptions, storage?: StorageHandle): Promise<void>;
 	lockWait(session: Handle, ms: number): Promise<void>;
 	flush(session: Handle, lockTimeoutMs: number): Promise<void>;
@@ -183,6 +184,7 @@ export type Native = SyncNative & AsyncNative;
 const ASYNC = new Set<string>([
 	"open",
 	"forkFrom",
+	"openView",
 	"continueRecent",
 	"lockWait",
 	"flush",

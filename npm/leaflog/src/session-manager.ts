@@ -2,33 +2,28 @@ import * as path from "node:path";
 import { BlobStore } from "./blob-store";
 import { type LeaflogOptions, nativeOptions } from "./config";
 import { type ListOptions, list, mostRecentOf } from "./discovery";
-import type { CapturedEntries, ContextPlan } from "./entries";
+import type { CapturedEntries } from "./entries";
 import { fromJson, invalid } from "./errors";
 import { LiveSession, placeOf } from "./live-session";
-import { buildMessage, withoutProviderHistory } from "./messages";
+import { withoutProviderHistory } from "./messages";
 import { native, type StateHandle } from "./native";
+import { SessionReader } from "./session-reader";
 import type { SessionStorage } from "./storage";
-import { buildTree } from "./tree";
 import type {
 	AgentMessage,
 	ArtifactPath,
 	BlobPutResult,
 	ContentBlock,
 	FileEntry,
-	LoadReport,
 	MessageAttribution,
 	NewSessionOptions,
 	PersistStatus,
 	ServiceTier,
-	SessionContext,
-	SessionEntry,
 	SessionHeader,
 	SessionInfo,
 	SessionManagerStateSnapshot,
 	SessionMessageEntry,
-	SessionTreeNode,
 	TitleSource,
-	UsageStatistics,
 } from "./types";
 
 /** What only reads of a session. */
@@ -73,12 +68,13 @@ const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.f
  * objects; each is the same object every time, and what is changed in place is written with the next
  * full rewrite ({@link SessionManager.rewriteEntries}).
  */
-export class SessionManager {
+export class SessionManager extends SessionReader {
 	readonly #live: LiveSession;
 
 	private constructor(live: LiveSession) {
 		if (!(live instanceof LiveSession))
 			throw invalid("SessionManager.create, open, continueRecent and inMemory make a session");
+		super(live);
 		this.#live = live;
 	}
 
@@ -95,7 +91,8 @@ export class SessionManager {
 
 	/**
 	 * The session at `path`, of the project that its header names. A missing or empty file becomes a
-	 * new session at that path.
+	 * new session at that path, and so does a file that is not a session, which is copied beside it first.
+	 * {@link SessionView.open} creates and changes nothing.
 	 */
 	static async open(
 		filePath: string,
@@ -465,79 +462,9 @@ export class SessionManager {
 		return this.#live.file;
 	}
 
-	getSessionName(): string | undefined {
-		return native.title(this.#live.handle) ?? undefined;
-	}
-
-	get titleSource(): TitleSource | undefined {
-		return (native.titleSource(this.#live.handle) as TitleSource | null) ?? undefined;
-	}
-
-	getHeader(): SessionHeader | null {
-		return this.#live.header;
-	}
-
-	/** All entries, without the header, in the order of the file. */
-	getEntries(): SessionEntry[] {
-		return this.#live.entries.all();
-	}
-
-	getEntry(id: string): SessionEntry | undefined {
-		return isId(id) ? this.#live.entries.get(id) : undefined;
-	}
-
-	/** The entries that hang on one, in the order of the file. */
-	getChildren(parentId: string): SessionEntry[] {
-		if (!isId(parentId)) return [];
-		return this.#live.entries.many(JSON.parse(native.children(this.#live.handle, parentId)) as number[]);
-	}
-
-	getLeafId(): string | null {
-		return this.#live.entries.leaf()?.id ?? null;
-	}
-
-	getLeafEntry(): SessionEntry | undefined {
-		return this.#live.entries.leaf();
-	}
-
-	/** The path from the root to an entry, by default the leaf. */
-	getBranch(fromId?: string): SessionEntry[] {
-		if (!isId(fromId ?? "")) return [];
-		return this.#live.entries.many(JSON.parse(native.path(this.#live.handle, fromId)) as number[]);
-	}
-
-	/** The roots, each with what hangs on it. */
-	getTree(): SessionTreeNode[] {
-		return buildTree(this.#live.handle, this.#live.entries);
-	}
-
-	getLabel(id: string): string | undefined {
-		return isId(id) ? (native.label(this.#live.handle, id) ?? undefined) : undefined;
-	}
-
 	/** The role of the last model change on the leaf's path. */
 	getLastModelChangeRole(): string | undefined {
 		return native.lastModelChangeRole(this.#live.handle) ?? undefined;
-	}
-
-	/** The rules injected on the leaf's path. */
-	getInjectedTtsrRules(): string[] {
-		return (JSON.parse(native.context(this.#live.handle)) as ContextPlan).state.injectedTtsrRules;
-	}
-
-	/** What the model is sent from the leaf. Its messages are the entries' own objects. */
-	buildSessionContext(): SessionContext {
-		return this.#live.entries.context(JSON.parse(native.context(this.#live.handle)) as ContextPlan, buildMessage);
-	}
-
-	/** The sums over all branches: the same object, kept up to date, until another session is here. */
-	getUsageStatistics(): UsageStatistics {
-		return this.#live.usage;
-	}
-
-	/** What was noticed while reading the session. */
-	getLoadReport(): LoadReport {
-		return JSON.parse(native.report(this.#live.handle)) as LoadReport;
 	}
 
 	/** How far the session is on disk. */
@@ -576,9 +503,4 @@ export class SessionManager {
 		const file = this.getSessionFile();
 		return file === undefined ? null : native.artifactPath(file, id);
 	}
-}
-
-/** Anything else is the id of no entry, to those that look for one. */
-function isId(id: unknown): boolean {
-	return typeof id === "string";
 }

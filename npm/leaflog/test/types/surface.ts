@@ -67,6 +67,7 @@ import {
 	type SessionStorageStat,
 	type SessionStorageWriter,
 	type SessionTreeNode,
+	SessionView,
 	type ThinkingLevelChangeEntry,
 	type TitleSource,
 	type TtsrInjectionEntry,
@@ -120,6 +121,7 @@ export async function statics(storage: SessionStorage): Promise<SessionManager[]
 		...options,
 		signal: AbortSignal.timeout(1),
 		onProgress: (done, total) => done / total,
+		onProblem: (problem: LeaflogError) => console.log(problem.path),
 	};
 	const sessions: SessionInfo[] = await SessionManager.list("/", "/s", storage, listOptions);
 	sessions.sort((a, b) => b.modified.getTime() - a.modified.getTime() || a.messageCount - b.messageCount);
@@ -282,8 +284,19 @@ export async function storages(): Promise<void> {
 	const failure: Error | undefined = writer.getError();
 	if (failure instanceof LeaflogError) {
 		const code: LeaflogErrorCode | (string & {}) = failure.code;
-		console.log(code, failure.path, failure.line, failure.cause);
+		const entryId: string | undefined = failure.entryId;
+		console.log(code, failure.path, failure.line, entryId, failure.cause);
 	}
+}
+
+export async function look(storage: SessionStorage): Promise<SessionEntry[]> {
+	const view: SessionView = await SessionView.open("/s.jsonl", storage, options);
+	const context: SessionContext = view.buildSessionContext();
+	console.log(view.getSessionId(), view.getCwd(), view.getSessionFile(), context.messages.length);
+	view.close();
+	// @ts-expect-error: a view appends nothing
+	view.appendMessage;
+	return view.getEntries();
 }
 
 export async function blobs(session: SessionManager): Promise<void> {
