@@ -32,15 +32,27 @@ struct Place {
     closed: bool,
 }
 
+/// The links that are in use.
+static KNOWN: Mutex<BTreeMap<PathBuf, Weak<Links>>> = Mutex::new(BTreeMap::new());
+
+impl Drop for Links {
+    fn drop(&mut self) {
+        let mut known = KNOWN.lock();
+        known.retain(|_, links| links.strong_count() > 0);
+        if known.is_empty() {
+            // An empty map keeps memory.
+            *known = BTreeMap::new();
+        }
+    }
+}
+
 impl Links {
     pub(super) fn of(path: &Path) -> Arc<Self> {
-        static KNOWN: Mutex<BTreeMap<PathBuf, Weak<Links>>> = Mutex::new(BTreeMap::new());
         let key = real(path);
         let mut known = KNOWN.lock();
         if let Some(links) = known.get(&key).and_then(Weak::upgrade) {
             return links;
         }
-        known.retain(|_, links| links.strong_count() > 0);
         let links = Arc::new(Self::default());
         known.insert(key, Arc::downgrade(&links));
         links

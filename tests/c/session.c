@@ -581,6 +581,7 @@ static leaflog_id id_of_child(void) {
         leaflog_session *session = NULL;
         OK(leaflog_session_in_memory(S("/home/ada"), NULL, &session, &error));
         OK(leaflog_session_append_message(session, S(USER), &id, &error));
+        CHECK(leaflog_session_free(session) == LEAFLOG_STATUS_OK);
         _exit(write(ends[1], &id, sizeof id) == sizeof id ? 0 : 1);
     }
     CHECK(read(ends[0], &id, sizeof id) == sizeof id);
