@@ -28,7 +28,8 @@
 //! ```
 //!
 //! A [`SessionManager`] works on a session. An append is one `write` under the session's lock, which
-//! nothing that happens to the process takes back; `flush` makes it survive a power cut.
+//! nothing that happens to the process takes back; `flush` makes it survive a power cut. An append that cannot be
+//! written leaves its entry in memory: [`AppendError`] says so, and has its id.
 //!
 //! ```
 //! use leaflog::{ManagerOptions, TitleSource};

@@ -10,13 +10,17 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace leaflog {
 
 class Error : public std::runtime_error {
   public:
-    Error(leaflog_status status, const char *text) : std::runtime_error(text), status(status) {}
+    Error(leaflog_status status, const std::string &text, std::optional<std::string> entry_id)
+        : std::runtime_error(text), status(status), entry_id(std::move(entry_id)) {}
     const leaflog_status status;
+    // The entry that an append left in memory because it could not be written: it is not to be appended again.
+    const std::optional<std::string> entry_id;
 };
 
 // Calls a function with a place for its error, and throws the error.
@@ -25,8 +29,10 @@ template <typename Call> void check(Call call) {
     const leaflog_status status = call(&error);
     if (status != LEAFLOG_STATUS_OK) {
         const std::string text = error != nullptr ? leaflog_error_text(error) : leaflog_status_name(status);
+        const char *id = leaflog_error_entry_id(error);
+        const auto entry_id = id != nullptr ? std::optional<std::string>(id) : std::nullopt;
         leaflog_error_free(error);
-        throw Error(status, text.c_str());
+        throw Error(status, text, entry_id);
     }
 }
 
