@@ -72,6 +72,8 @@ mod storage;
 mod text;
 mod tree;
 mod view;
+#[cfg(feature = "history")]
+mod words;
 
 #[doc(hidden)]
 pub mod internals;
@@ -86,7 +88,7 @@ pub use entry::{
 };
 pub use error::{AppendError, Error, ErrorCode, Result};
 #[cfg(feature = "history")]
-pub use history::{HistoryEntry, HistoryStorage};
+pub use history::{HistoryEntry, HistoryQuery, HistoryStorage};
 pub use json::{Json, JsonKind};
 pub use manager::{
     ArtifactManager, Compaction, CustomMessage, Durability, Fork, LockWait, Logger, ManagerOptions, MigrationRewrite,

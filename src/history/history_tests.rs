@@ -208,7 +208,9 @@ fn every_word_of_a_query_is_the_start_of_a_word() {
     assert_eq!(found(&history, "fix"), ["fixture for tests", "Fix the parser"]);
     assert_eq!(found(&history, " PARS \u{feff} fix\n"), ["Fix the parser"]);
     assert_eq!(found(&history, "fix nothing"), [""; 0]);
-    assert_eq!(found(&history, "ixture"), [""; 0]);
+    // G17: inside of a word, when no word begins so.
+    assert_eq!(found(&history, "ixture"), ["fixture for tests"]);
+    assert_eq!(found(&history, "ixture the"), [""; 0]);
     assert_eq!(found(&history, "AND"), ["the AND of \"both\""]);
     // No operator: all three words must be there.
     assert_eq!(found(&history, "fix OR both"), [""; 0]);
@@ -230,10 +232,102 @@ fn every_word_of_a_query_is_the_start_of_a_word() {
     assert_eq!(found(&history, &"x".repeat(200_000)), [""; 0]);
 }
 
+// G17: the words of the catalog, which FTS5 does not know.
 #[test]
-fn expressions() {
-    assert_eq!(rows::expression("a \"b\" c-d\0e").as_deref(), Some(r#""a"* """b"""* "c-d"* "e"*"#));
-    assert_eq!(rows::expression(" \0\u{feff}\n"), None);
+fn g17_words_within_words() {
+    let place = Place::new();
+    let history = place.open();
+    add(
+        &history,
+        &[
+            "查看历史记录",
+            "历史",
+            "看youer项目",
+            "initYouerTable()",
+            "parse-input",
+            "myyouer",
+            "Über café",
+            "カタカナ語",
+        ],
+    );
+    assert_eq!(found(&history, "历史"), ["历史", "查看历史记录"]);
+    assert_eq!(found(&history, "史"), ["历史", "查看历史记录"]);
+    assert_eq!(found(&history, "历史记录 查看"), ["查看历史记录"]);
+    assert_eq!(found(&history, "youer"), ["initYouerTable()", "看youer项目"]);
+    assert_eq!(found(&history, "youer 项目"), ["看youer项目"]);
+    assert_eq!(found(&history, "youerTab"), ["initYouerTable()"]);
+    assert_eq!(found(&history, "inityouert"), ["initYouerTable()"]);
+    assert_eq!(found(&history, "parseInp"), ["parse-input"]);
+    assert_eq!(found(&history, "parseinp"), ["parse-input"]);
+    assert_eq!(found(&history, "yyou"), ["myyouer"]);
+    assert_eq!(found(&history, "uber CAFÉ"), ["Über café"]);
+    assert_eq!(found(&history, "カナ語"), ["カタカナ語"]);
+    assert_eq!(found(&history, "史历"), [""; 0]);
+    assert_eq!(prompts(history.search("youer", 1).unwrap()), ["initYouerTable()"]);
+}
+
+// G17: what only FTS5 finds and what only the words find stand in one order.
+#[test]
+fn g17_the_newest_of_both() {
+    let place = Place::new();
+    drop(place.open());
+    let conn = place.raw();
+    for (id, time, prompt) in
+        [(1, 50, "myTideGauge"), (2, 70, "tide"), (3, 50, "\u{2160}tide tide"), (4, 60, "x tide"), (5, 70, "lowTide")]
+    {
+        let insert = "INSERT INTO history (id, created_at, prompt) VALUES (?1, ?2, ?3)";
+        conn.execute(insert, params![id, time, prompt]).unwrap();
+    }
+    let history = place.open();
+    let ids = |limit| history.search("tide", limit).unwrap().iter().map(|entry| entry.id).collect::<Vec<_>>();
+    assert_eq!(ids(9), [5, 2, 4, 3, 1]);
+    assert_eq!(ids(3), [5, 2, 4]);
+    assert_eq!(ids(1), [5]);
+}
+
+#[test]
+fn g17_prompts_of_a_directory() {
+    let place = Place::new();
+    let history = place.open();
+    for (prompt, cwd) in
+        [("tide one", Some("/w/a")), ("two", Some("/w/a/")), ("tide three", Some("/w/a/b")), ("tide four", None)]
+    {
+        history.add(prompt, cwd).unwrap();
+    }
+    history.flush().unwrap();
+    let of = |query: HistoryQuery| prompts(history.find(&query).unwrap());
+    assert_eq!(of(HistoryQuery::new().cwd("/w/a")), ["two", "tide one"]);
+    assert_eq!(of(HistoryQuery::new().cwd("/w/./x/../a/").limit(1)), ["two"]);
+    assert_eq!(of(HistoryQuery::new().cwd("/w/a").words("tide")), ["tide one"]);
+    assert_eq!(of(HistoryQuery::new().cwd("/w/a").words("wo")), ["two"]);
+    assert_eq!(of(HistoryQuery::new().cwd("/w")), [""; 0]);
+    // A link to the directory means the directory.
+    let (dir, link) = (place.path.with_file_name("dir"), place.path.with_file_name("link"));
+    fs::create_dir(&dir).unwrap();
+    let real = fs::canonicalize(&dir).unwrap();
+    history.add("five", real.to_str()).unwrap();
+    history.flush().unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&dir, &link).unwrap();
+    #[cfg(unix)]
+    assert_eq!(of(HistoryQuery::new().cwd(&link)), ["five"]);
+}
+
+// A11: it took 12 seconds.
+#[test]
+fn a11_a_word_repeated_4000_times() {
+    let place = Place::new();
+    drop(place.open());
+    let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO history (prompt) SELECT 'fix the parser ' || i FROM n";
+    place.raw().execute(many, ()).unwrap();
+    let history = place.open();
+    let expected = history.search("fix 2999", 9).unwrap();
+    assert_eq!(expected.len(), 1);
+    let start = std::time::Instant::now();
+    assert_eq!(history.search(&("fix ".repeat(4000) + "2999"), 9).unwrap(), expected);
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[test]

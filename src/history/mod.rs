@@ -8,12 +8,14 @@ mod database;
 mod links;
 mod rows;
 mod schema;
+mod search;
 mod writer;
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::paths;
 use database::{Access, Database};
 use links::Slot;
+use search::{Place, Query};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +40,66 @@ pub struct HistoryEntry {
     /// The folder it was written in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+}
+
+/// Which prompts of a history are asked for: by default the last 1,000.
+///
+/// ```
+/// let query = leaflog::HistoryQuery::new().words("tide gauge").cwd("/home/ada/tidewatch").limit(20);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct HistoryQuery {
+    words: Option<String>,
+    cwd: Option<PathBuf>,
+    limit: usize,
+}
+
+impl Default for HistoryQuery {
+    fn default() -> Self {
+        Self { words: None, cwd: None, limit: MOST }
+    }
+}
+
+impl HistoryQuery {
+    /// All prompts.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Only prompts that have, for every word of `query`, a word or a part of a word that begins with it:
+    /// `youer` finds `initYouerTable` and `youer_table`. In scripts without blanks between words, such as
+    /// Chinese, any piece of a run of letters is a word. Case and accents do not matter, and nothing in a query is an
+    /// operator. When no prompt has words that begin so, those that have them inside of words are found.
+    ///
+    /// A query without words finds nothing. Of more than 64 different words the first 64 count. What FTS5 cannot find
+    /// is looked for in the last 200,000 prompts, and in 256 MiB of them.
+    pub fn words(mut self, query: impl Into<String>) -> Self {
+        self.words = Some(query.into());
+        self
+    }
+
+    /// Only prompts that were written in this directory.
+    pub fn cwd(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(dir.into());
+        self
+    }
+
+    /// At most so many, and never more than 1,000.
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+}
+
+/// How a directory may be spelled in a history: as it was given, and with its links followed.
+fn spellings(dir: &Path) -> Vec<String> {
+    let mut spellings = Vec::new();
+    for dir in [paths::absolute(dir), paths::resolved(dir)] {
+        let dir = dir.to_string_lossy();
+        spellings.extend([format!("{dir}/"), dir.into_owned()]);
+    }
+    spellings
 }
 
 /// The prompt history, a SQLite database that any number of processes may have open. It comes with
@@ -187,19 +249,35 @@ impl HistoryStorage {
     /// # Errors
     /// `CLOSED`, `LOCKED`, or another failure of reading.
     pub fn recent(&self, limit: usize) -> Result<Vec<HistoryEntry>> {
-        self.read(limit, rows::recent)
+        self.find(&HistoryQuery::new().limit(limit))
     }
 
-    /// The last `limit` stored prompts, at most 1,000, that have for every word of the query a word
-    /// that begins with it; the newest first. Case and accents do not matter, and nothing in a query
-    /// is an operator. A query without words finds nothing.
+    /// The last `limit` stored prompts, at most 1,000, that have every word of the query; the newest first. The same
+    /// as [`find`](Self::find) with [`HistoryQuery::words`].
     ///
     /// # Errors
     /// As [`recent`](Self::recent).
     pub fn search(&self, query: &str, limit: usize) -> Result<Vec<HistoryEntry>> {
-        match rows::expression(query) {
-            Some(expression) => self.read(limit, |conn, limit| rows::search(conn, &expression, limit)),
-            None => self.read(0, rows::recent),
+        self.find(&HistoryQuery::new().words(query).limit(limit))
+    }
+
+    /// The stored prompts that a query asks for, the newest first.
+    ///
+    /// # Errors
+    /// As [`recent`](Self::recent).
+    pub fn find(&self, query: &HistoryQuery) -> Result<Vec<HistoryEntry>> {
+        let place = Place(query.cwd.as_deref().map(spellings));
+        match query.words.as_deref().map(Query::new) {
+            None => self.read(query.limit, |conn, limit| {
+                let mut entries = Vec::new();
+                rows::newest(conn, &place, limit, |entry| {
+                    entries.push(entry);
+                    true
+                })?;
+                Ok(entries)
+            }),
+            Some(Some(words)) => self.read(query.limit, |conn, limit| words.find(conn, &place, limit)),
+            Some(None) => self.read(0, |_, _| Ok(Vec::new())),
         }
     }
 

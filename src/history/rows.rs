@@ -1,58 +1,86 @@
-//! Reading: the rows, and what a query means.
+//! Reading rows.
 
 use super::HistoryEntry;
-use crate::text::is_space;
+use super::search::Place;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{Connection, Row, Statement};
 
-pub(super) fn recent(conn: &Connection, limit: u32) -> rusqlite::Result<Vec<HistoryEntry>> {
-    entries(
-        conn,
-        "SELECT id, prompt, CAST(created_at AS INTEGER), cwd FROM history
-        ORDER BY created_at DESC, id DESC LIMIT ?1",
-        [limit],
-    )
+/// The newest prompts, until `look` has seen enough of them: it answers whether to go on.
+pub(super) fn newest(
+    conn: &Connection,
+    place: &Place,
+    limit: u32,
+    mut look: impl FnMut(HistoryEntry) -> bool,
+) -> rusqlite::Result<()> {
+    let sql = format!(
+        "SELECT id, prompt, CAST(created_at AS INTEGER), cwd FROM history AS h
+        WHERE {} ORDER BY created_at DESC, id DESC LIMIT ?1",
+        place.condition(2)
+    );
+    let mut statement = conn.prepare(&sql)?;
+    bind(&mut statement, limit, None, place)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        if !look(entry(row)?) {
+            break;
+        }
+    }
+    Ok(())
 }
 
-/// `expression` is one of [`expression`]'s.
-pub(super) fn search(conn: &Connection, expression: &str, limit: u32) -> rusqlite::Result<Vec<HistoryEntry>> {
-    entries(
-        conn,
+/// The newest prompts that an expression of FTS5 matches.
+pub(super) fn matching(
+    conn: &Connection,
+    expression: &str,
+    place: &Place,
+    limit: u32,
+) -> rusqlite::Result<Vec<HistoryEntry>> {
+    let sql = format!(
         "SELECT h.id, h.prompt, CAST(h.created_at AS INTEGER), h.cwd FROM history_fts
         JOIN history AS h ON h.id = history_fts.rowid
-        WHERE history_fts MATCH ?1 ORDER BY h.created_at DESC, h.id DESC LIMIT ?2",
-        (expression, limit),
-    )
-}
-
-/// The words of a query as an expression of FTS5: quoted, so that operators mean nothing, each the
-/// start of a word, and all must match. `None` without words. A word of only punctuation counts for
-/// nothing in FTS5.
-pub(super) fn expression(query: &str) -> Option<String> {
-    let mut expression = String::new();
-    // FTS5 takes its expressions to end at a NUL.
-    for word in query.split(|c| is_space(c) || c == '\0').filter(|word| !word.is_empty()) {
-        if !expression.is_empty() {
-            expression.push(' ');
-        }
-        expression.push('"');
-        expression += &word.replace('"', "\"\"");
-        expression += "\"*";
+        WHERE history_fts MATCH ?2 AND {} ORDER BY h.created_at DESC, h.id DESC LIMIT ?1",
+        place.condition(3)
+    );
+    let mut statement = conn.prepare(&sql)?;
+    bind(&mut statement, limit, Some(expression), place)?;
+    let mut rows = statement.raw_query();
+    let mut entries = Vec::new();
+    while let Some(row) = rows.next()? {
+        entries.push(entry(row)?);
     }
-    Some(expression).filter(|expression| !expression.is_empty())
+    Ok(entries)
 }
 
-fn entries(conn: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<Vec<HistoryEntry>> {
-    let mut statement = conn.prepare(sql)?;
-    let entry = |row: &Row<'_>| {
-        Ok(HistoryEntry {
-            id: row.get(0)?,
-            prompt: text(row, 1)?.unwrap_or_default(),
-            created_at: row.get::<_, Option<i64>>(2)?.unwrap_or_default(),
-            cwd: text(row, 3)?,
-        })
-    };
-    statement.query_map(params, entry)?.collect()
+impl Place {
+    /// As a condition whose parameters have numbers from `first` on.
+    fn condition(&self, first: usize) -> String {
+        match &self.0 {
+            None => "1".to_owned(),
+            Some(spellings) => {
+                let numbers: Vec<String> =
+                    (first..first + spellings.len()).map(|number| format!("?{number}")).collect();
+                format!("h.cwd IN ({})", numbers.join(", "))
+            }
+        }
+    }
+}
+
+fn bind(statement: &mut Statement<'_>, limit: u32, expression: Option<&str>, place: &Place) -> rusqlite::Result<()> {
+    statement.raw_bind_parameter(1, limit)?;
+    let texts = expression.into_iter().chain(place.0.iter().flatten().map(String::as_str));
+    for (at, text) in texts.enumerate() {
+        statement.raw_bind_parameter(at + 2, text)?;
+    }
+    Ok(())
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<HistoryEntry> {
+    Ok(HistoryEntry {
+        id: row.get(0)?,
+        prompt: text(row, 1)?.unwrap_or_default(),
+        created_at: row.get::<_, Option<i64>>(2)?.unwrap_or_default(),
+        cwd: text(row, 3)?,
+    })
 }
 
 /// A column as text. Other programs may have stored bytes that are no UTF-8, or no text at all.

@@ -137,3 +137,52 @@ fn reading_changes_nothing() {
     assert_eq!(lines(&history(dir.path(), &["tide"])).len(), 2);
     assert_eq!(list(), before);
 }
+
+// G17: the prompts of all agents on the machine, and of one directory.
+#[test]
+fn g17_histories_of_relatives() {
+    let dir = TempDir::new().unwrap();
+    let (home, agent) = (dir.path().join("home"), dir.path().join("agent"));
+    let databases = [agent.clone(), home.join(".omp/agent"), home.join(".pi/agent")];
+    for (number, agent) in databases.iter().enumerate() {
+        fs::create_dir_all(agent.join("sessions")).unwrap();
+        HistoryStorage::open(agent.join("history.db")).unwrap().close().unwrap();
+        let connection = rusqlite::Connection::open(agent.join("history.db")).unwrap();
+        for (time, cwd) in [(100 + number, "/w/a"), (200 - number, "/w/b/")] {
+            let insert = "INSERT INTO history (prompt, created_at, cwd) VALUES (?1, ?2, ?3)";
+            connection.execute(insert, (format!("tide of {number} at {time}"), time as i64, cwd)).unwrap();
+        }
+    }
+    let prompts = |args: &[&str]| {
+        let ran = finish(
+            tool(["history", "--json"].iter().chain(args)).env("PI_CODING_AGENT_DIR", &agent).env("HOME", &home),
+        );
+        let rows = ran.json();
+        let prompts = rows.as_array().unwrap().iter().map(|row| row["prompt"].as_str().unwrap().to_owned());
+        (ran.code, prompts.collect::<Vec<_>>(), ran.err)
+    };
+    let all = [
+        "tide of 0 at 200",
+        "tide of 1 at 199",
+        "tide of 2 at 198",
+        "tide of 2 at 102",
+        "tide of 1 at 101",
+        "tide of 0 at 100",
+    ];
+    let none = String::new();
+    assert_eq!(prompts(&[]), (0, all.map(str::to_owned).to_vec(), none.clone()));
+    assert_eq!(prompts(&["tid", "--limit", "2"]).1, all[..2]);
+    assert_eq!(prompts(&["--cwd", "/w/b"]).1, all[..3]);
+    assert_eq!(
+        prompts(&["--cwd", "/w/a", "tide", "1"]).1,
+        ["tide of 2 at 102", "tide of 1 at 101", "tide of 0 at 100"]
+    );
+    assert_eq!(prompts(&["--cwd", "/w"]), (0, vec![], none));
+
+    // One that cannot be read costs itself only, and is named.
+    let broken = home.join(".omp/agent/history.db");
+    fs::write(&broken, "no database").unwrap();
+    let (code, rest, said) = prompts(&["--cwd", "/w/b"]);
+    assert_eq!((code, rest), (5, vec![all[0].to_owned(), all[2].to_owned()]));
+    assert_eq!(said, format!("leaflog: {}: cannot open the history: file is not a database\n", broken.display()));
+}

@@ -217,7 +217,9 @@ pub extern "C" fn leaflog_history_recent(
 }
 
 /// The last `limit` stored prompts, at most 1,000, that have for every word of the query a word that begins with it;
-/// the newest first. Nothing in a query is an operator; one without words finds nothing.
+/// the newest first. A part of a word counts as one, as in camelCase, and so does any piece of Chinese and the like;
+/// when no word begins so, those are found that have it inside. Nothing in a query is an operator; one without words
+/// finds nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_history_search(
     history: *const leaflog_history,

@@ -64,7 +64,10 @@ export class HistoryStorage {
 		return JSON.parse(native.historyRecent(this.#history, clamp(limit))) as HistoryEntry[];
 	}
 
-	/** The prompts that have a word beginning with each word of the query, the newest first. */
+	/**
+	 * The prompts that have a word, or a part of one, beginning with each word of the query, the newest first. In Chinese
+	 * and the like any piece of a run counts; when no word begins so, those are found that have it inside.
+	 */
 	search(query: string, limit: number): HistoryEntry[] {
 		return JSON.parse(native.historySearch(this.#history, query, clamp(limit))) as HistoryEntry[];
 	}

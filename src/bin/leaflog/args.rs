@@ -99,12 +99,14 @@ pub enum Command {
     /// Show the prompt history, or search it.
     ///
     /// The newest prompts of all projects come first: when, in which folder, and the first line.
-    /// Every word of the query must be the start of a word of the prompt. The database is only read,
-    /// under SQLite's locks.
+    /// Every word of the query must be the start of a word of the prompt, or of a part of one, as in
+    /// camelCase; in Chinese and the like any piece counts. The histories of all agents on this
+    /// machine are read, and only read, under SQLite's locks.
     #[cfg(feature = "history")]
     #[command(after_help = after_help(&[
         ("leaflog history", "the last 20 prompts"),
         ("leaflog history tide gau", "words that begin so"),
+        ("leaflog history --cwd .", "what was written in this directory"),
         ("leaflog history --limit 1000 --json | jq .[].prompt", "for programs, the whole prompts"),
     ]))]
     History(HistoryArgs),
@@ -236,6 +238,9 @@ pub struct HistoryArgs {
     /// Show at most N prompts, of 1 to 1000
     #[arg(long, value_name = "N", default_value = "20", value_parser = up_to_a_thousand)]
     pub limit: usize,
+    /// Show only prompts that were written in this directory [default: in any]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
     /// Print a JSON array, one prompt a line: id, prompt, created_at (seconds), and cwd if there is one
     #[arg(long)]
     pub json: bool,

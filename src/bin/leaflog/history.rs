@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::text::{first_line, one_line, width};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use leaflog::{AgentDirs, HistoryEntry, HistoryStorage, session_roots};
+use leaflog::{AgentDirs, HistoryEntry, HistoryQuery, HistoryStorage, session_roots};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -18,34 +18,56 @@ const PROJECT_COLUMNS: usize = 20;
 const TIME_COLUMNS: usize = 16;
 
 pub fn run(args: &HistoryArgs, out: &mut Out) -> Result<Exit, Failure> {
-    let path = find()?;
-    let entries = HistoryStorage::open_read_only(&path).and_then(|history| {
-        if args.query.is_empty() {
-            history.recent(args.limit)
-        } else {
-            history.search(&args.query.join(" "), args.limit)
+    let mut query = HistoryQuery::new().limit(args.limit);
+    if !args.query.is_empty() {
+        query = query.words(args.query.join(" "));
+    }
+    if let Some(cwd) = &args.cwd {
+        query = query.cwd(cwd);
+    }
+    let paths = find()?;
+    let (mut entries, mut failures) = (Vec::new(), Vec::new());
+    for path in &paths {
+        match HistoryStorage::open_read_only(path).and_then(|history| history.find(&query)) {
+            Ok(found) => entries.extend(found),
+            Err(error) => failures.push(Failure::of(&error, &path.display().to_string())),
         }
-    });
-    let entries = entries.map_err(|error| Failure::of(&error, &path.display().to_string()))?;
+    }
+    if failures.len() == paths.len() {
+        let last = failures.pop();
+        failures.iter().for_each(Failure::tell);
+        return last.map_or(Ok(Exit::Fine), Err);
+    }
+    // Each database has its own ids; within one the order stays.
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.created_at));
+    entries.truncate(args.limit);
     if args.json {
         out.json_array(entries.iter())?;
     } else {
         text(&entries, out)?;
     }
-    Ok(Exit::Fine)
+    if !failures.is_empty() {
+        out.flush()?;
+        failures.iter().for_each(Failure::tell);
+    }
+    Ok(failures.iter().map(Failure::exit).max().unwrap_or(Exit::Fine))
 }
 
-/// The history of the first agent on this machine that has one.
-fn find() -> Result<PathBuf, Failure> {
+/// The histories of the agents on this machine.
+fn find() -> Result<Vec<PathBuf>, Failure> {
     let beside = |root: &PathBuf| Some(root.parent()?.join("history.db"));
     let mut candidates = vec![AgentDirs::new().history_db()];
-    candidates.extend(session_roots().iter().filter_map(beside));
-    if let Some(found) = candidates.iter().find(|path| path.exists()) {
-        return Ok(found.clone());
+    for path in session_roots().iter().filter_map(beside) {
+        if !candidates.contains(&path) {
+            candidates.push(path);
+        }
     }
-    candidates.dedup();
-    let searched: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-    Err(Failure::not_found(format!("no prompt history at {}", searched.join(", "))))
+    let (found, missing): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|path| path.exists());
+    if found.is_empty() {
+        let searched: Vec<String> = missing.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::not_found(format!("no prompt history at {}", searched.join(", "))));
+    }
+    Ok(found)
 }
 
 fn text(entries: &[HistoryEntry], out: &mut Out) -> Result<(), Failure> {
