@@ -1299,7 +1299,9 @@ leaflog_status leaflog_history_recent(const struct leaflog_history *history,
                                       struct leaflog_error **error);
 
 /// The last `limit` stored prompts, at most 1,000, that have for every word of the query a word that begins with it;
-/// the newest first. Nothing in a query is an operator; one without words finds nothing.
+/// the newest first. A part of a word counts as one, as in camelCase, and so does any piece of Chinese and the like;
+/// when no word begins so, those are found that have it inside. Nothing in a query is an operator; one without words
+/// finds nothing.
 leaflog_status leaflog_history_search(const struct leaflog_history *history,
                                       struct leaflog_str query,
                                       uint64_t limit,

@@ -3,7 +3,7 @@
 
 use crate::blob::BlobHash;
 use crate::error::Result;
-use crate::json::block;
+use crate::json::block::Classifier;
 use crate::json::{Object, Scanner};
 use crate::load;
 use crate::storage::Source;
@@ -38,14 +38,14 @@ impl Input {
 /// The names of the block classifiers this machine can run.
 #[must_use]
 pub fn classifiers() -> Vec<&'static str> {
-    block::all().into_iter().map(|(name, _)| name).collect()
+    Classifier::all().into_iter().map(|(name, _)| name).collect()
 }
 
 /// Classifies all lines of `bytes` and gives how many were clean.
 #[must_use]
 pub fn classify(name: &str, bytes: &[u8]) -> usize {
-    let Some((_, classify)) = block::all().into_iter().find(|(known, _)| *known == name) else { return 0 };
-    let mut scanner = Scanner::with(classify);
+    let Some((_, classifier)) = Classifier::all().into_iter().find(|(known, _)| *known == name) else { return 0 };
+    let mut scanner = Scanner::with(classifier);
     let (mut start, mut clean) = (0, 0);
     while start < bytes.len() {
         let line = scanner.line(bytes, start);

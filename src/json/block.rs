@@ -6,9 +6,9 @@
 //! line that is not clean is left to the scalar string reader there, so what stands here may be
 //! wrong in one direction only: it must never call an invalid line clean.
 //!
-//! This is the only module of the core with `unsafe` code: the vector loads. Each load is of 64
-//! bytes that the caller's slice holds; AVX2 is used where the processor says at run time that it
-//! has it, SSE2 elsewhere on x86-64, and a portable version on other machines.
+//! This is the only module of the core with `unsafe` code: the vector instructions. AVX2 is used
+//! where the processor says at run time that it has it and the instructions that go with it, SSE2
+//! elsewhere on x86-64, and a portable version, which has nothing unsafe, on other machines.
 #![allow(unsafe_code)]
 
 /// What one line's bytes are, but for its quotes.
@@ -22,46 +22,60 @@ pub(crate) struct Line {
     pub(crate) unicode_escapes: bool,
 }
 
-/// Classifies the line that starts at `start`; `quotes` receives one bit a byte, the first for
-/// `buf[start]`, set at each quote that is not escaped. Bits at and after the end are zero.
-pub(crate) type Classify = fn(buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line;
-
-/// The fastest classifier of this machine.
-pub(crate) fn best() -> Classify {
+/// A way to classify lines that this machine can go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Classifier {
+    Portable,
     #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx2") {
-            return x86::avx2;
-        }
-        x86::sse2
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    portable
+    Sse2,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86::HasAvx2),
 }
 
-/// Every classifier this machine can run, with its name: tests and benchmarks compare them.
-pub(crate) fn all() -> Vec<(&'static str, Classify)> {
-    let mut all: Vec<(&'static str, Classify)> = vec![("portable", portable)];
-    #[cfg(target_arch = "x86_64")]
-    {
-        all.push(("sse2", x86::sse2));
-        if std::arch::is_x86_feature_detected!("avx2") {
-            all.push(("avx2", x86::avx2));
+impl Classifier {
+    /// The fastest one.
+    pub(crate) fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        return x86::HasAvx2::detect().map_or(Self::Sse2, Self::Avx2);
+        #[cfg(not(target_arch = "x86_64"))]
+        Self::Portable
+    }
+
+    /// Every one, with its name: tests and benchmarks compare them.
+    pub(crate) fn all() -> Vec<(&'static str, Self)> {
+        let mut all = vec![("portable", Self::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.push(("sse2", Self::Sse2));
+            all.extend(x86::HasAvx2::detect().map(|has| ("avx2", Self::Avx2(has))));
+        }
+        all
+    }
+
+    /// Classifies the line that starts at `start`; `quotes` receives one bit per byte, the first for
+    /// `buf[start]`, set at each quote that is not escaped. Bits at and after the end are zero.
+    #[inline]
+    pub(crate) fn classify(self, buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line {
+        match self {
+            Self::Portable => classify::<Portable>(buf, start, quotes, ()),
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse2 => x86::sse2(buf, start, quotes),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(has) => x86::avx2(buf, start, quotes, has),
         }
     }
-    all
 }
 
 /// Sixty-four bytes, and the questions asked of them. Bit `i` of an answer is byte `i`.
 trait Block: Copy {
     /// Asking costs less than a branch that is hard to predict.
     const VECTOR: bool = true;
-    /// # Safety
-    /// `from` is readable for 64 bytes, and the processor has what the implementation uses.
-    unsafe fn load(from: *const u8) -> Self;
+    /// What shows that the processor has what the implementation uses.
+    type Proof: Copy;
+    fn load(bytes: &[u8; 64], proof: Self::Proof) -> Self;
     /// Asks for the memory some way ahead, which may be past the end of the buffer.
     #[inline(always)]
-    fn prefetch(_from: *const u8) {}
+    fn prefetch(_from: &[u8; 64]) {}
     /// Bytes equal to `byte`.
     fn eq(self, byte: u8) -> u64;
     /// Bytes below 0x20.
@@ -75,11 +89,8 @@ const fn is_escape(byte: u8) -> bool {
 
 /// The loop that every classifier is an instance of. Always inlined, so that the intrinsics of
 /// `B` end up in a function that enables them.
-///
-/// # Safety
-/// The processor has what `B` uses.
 #[inline(always)]
-unsafe fn classify<B: Block>(buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line {
+fn classify<B: Block>(buf: &[u8], start: usize, quotes: &mut Vec<u64>, proof: B::Proof) -> Line {
     quotes.clear();
     let mut clean = true;
     let mut unicode_escapes = false;
@@ -88,19 +99,18 @@ unsafe fn classify<B: Block>(buf: &[u8], start: usize, quotes: &mut Vec<u64>) ->
     let mut at = start;
     loop {
         let tail;
-        let from = if buf.len() - at >= 64 {
-            buf[at..].as_ptr()
-        } else {
-            // The end of the buffer is seen as a newline.
-            let mut copy = [b'\n'; 64];
-            copy[..buf.len() - at].copy_from_slice(&buf[at..]);
-            tail = copy;
-            tail.as_ptr()
+        let bytes = match buf[at..].first_chunk() {
+            Some(bytes) => bytes,
+            None => {
+                // The end of the buffer is seen as a newline.
+                let mut copy = [b'\n'; 64];
+                copy[..buf.len() - at].copy_from_slice(&buf[at..]);
+                tail = copy;
+                &tail
+            }
         };
-        // SAFETY: `from` points at 64 bytes, of the buffer or of the copy; the caller vouches
-        // for the processor.
-        let block = unsafe { B::load(from) };
-        B::prefetch(from);
+        let block = B::load(bytes, proof);
+        B::prefetch(bytes);
         let raw_quotes = block.eq(b'"');
         let backslashes = block.eq(b'\\');
         let control = block.control();
@@ -181,9 +191,9 @@ mod x86 {
 
     /// Bytes in memory that were not read lately come faster when they are asked for early.
     #[inline(always)]
-    fn prefetch(from: *const u8) {
+    fn prefetch(from: &[u8; 64]) {
         // SAFETY: SSE is part of x86-64; a prefetch reads nothing and faults nowhere.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(2048).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.as_ptr().wrapping_add(2048).cast()) };
     }
 
     #[derive(Clone, Copy)]
@@ -197,11 +207,14 @@ mod x86 {
     }
 
     impl Block for Sse2 {
+        /// Every x86-64 has SSE2.
+        type Proof = ();
+
         #[inline(always)]
-        unsafe fn load(from: *const u8) -> Self {
-            // SAFETY: the caller's 64 bytes; unaligned loads.
+        fn load(bytes: &[u8; 64], (): ()) -> Self {
+            // SAFETY: four unaligned loads of 16 bytes from 64.
             unsafe {
-                let from = from.cast::<__m128i>();
+                let from = bytes.as_ptr().cast::<__m128i>();
                 Self([
                     _mm_loadu_si128(from),
                     _mm_loadu_si128(from.add(1)),
@@ -212,7 +225,7 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn prefetch(from: *const u8) {
+        fn prefetch(from: &[u8; 64]) {
             prefetch(from);
         }
 
@@ -250,25 +263,42 @@ mod x86 {
     #[derive(Clone, Copy)]
     struct Avx2([__m256i; 2]);
 
+    /// The processor has everything that [`avx2_enabled`] enables. Only [`HasAvx2::detect`] makes one.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct HasAvx2(());
+
+    impl HasAvx2 {
+        pub(super) fn detect() -> Option<Self> {
+            let has = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt");
+            has.then_some(Self(()))
+        }
+    }
+
     impl Block for Avx2 {
+        type Proof = HasAvx2;
+
         #[inline(always)]
-        unsafe fn load(from: *const u8) -> Self {
-            // SAFETY: the caller's 64 bytes; unaligned loads; the caller vouches for AVX2.
+        fn load(bytes: &[u8; 64], _: HasAvx2) -> Self {
+            // SAFETY: two unaligned loads of 32 bytes from 64; the processor has AVX2.
             unsafe {
-                let from = from.cast::<__m256i>();
+                let from = bytes.as_ptr().cast::<__m256i>();
                 Self([_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1))])
             }
         }
 
         #[inline(always)]
-        fn prefetch(from: *const u8) {
+        fn prefetch(from: &[u8; 64]) {
             prefetch(from);
         }
 
         #[inline(always)]
         fn eq(self, byte: u8) -> u64 {
             let [a, b] = self.0;
-            // SAFETY: a value of this type exists only where `load` was allowed.
+            // SAFETY: a value of this type exists only where the processor has AVX2.
             unsafe {
                 let want = _mm256_set1_epi8(byte as i8);
                 let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(a, want)) as u32;
@@ -280,7 +310,7 @@ mod x86 {
         #[inline(always)]
         fn control(self) -> u64 {
             let [a, b] = self.0;
-            // SAFETY: a value of this type exists only where `load` was allowed.
+            // SAFETY: a value of this type exists only where the processor has AVX2.
             unsafe {
                 let top = _mm256_set1_epi8(0x1f);
                 let low = _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(a, top), a)) as u32;
@@ -291,20 +321,17 @@ mod x86 {
     }
 
     pub(super) fn sse2(buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line {
-        // SAFETY: SSE2 is part of x86-64.
-        unsafe { classify::<Sse2>(buf, start, quotes) }
+        classify::<Sse2>(buf, start, quotes, ())
     }
 
-    /// Handed out by [`super::best`] and [`super::all`] only, after they asked the processor.
-    pub(super) fn avx2(buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line {
-        // SAFETY: as above.
-        unsafe { avx2_enabled(buf, start, quotes) }
+    pub(super) fn avx2(buf: &[u8], start: usize, quotes: &mut Vec<u64>, has: HasAvx2) -> Line {
+        // SAFETY: the processor has what the function enables: `has` says so.
+        unsafe { avx2_enabled(buf, start, quotes, has) }
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn avx2_enabled(buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line {
-        // SAFETY: this function enables what `Avx2` uses.
-        unsafe { classify::<Avx2>(buf, start, quotes) }
+    fn avx2_enabled(buf: &[u8], start: usize, quotes: &mut Vec<u64>, has: HasAvx2) -> Line {
+        classify::<Avx2>(buf, start, quotes, has)
     }
 }
 
@@ -335,11 +362,10 @@ impl Portable {
 
 impl Block for Portable {
     const VECTOR: bool = false;
+    type Proof = ();
 
     #[inline(always)]
-    unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller's 64 bytes; a byte array has no alignment.
-        let bytes: [u8; 64] = unsafe { from.cast::<[u8; 64]>().read() };
+    fn load(bytes: &[u8; 64], (): ()) -> Self {
         let mut words = [0; 8];
         for (word, chunk) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*chunk);
@@ -361,11 +387,6 @@ impl Block for Portable {
         // Below 0x20: adding 0x60 leaves the high bit clear, and it was clear before.
         self.map(|word| !((word & !HIGH) + LOW * 0x60) & !word & HIGH)
     }
-}
-
-fn portable(buf: &[u8], start: usize, quotes: &mut Vec<u64>) -> Line {
-    // SAFETY: `Portable` needs nothing of the processor.
-    unsafe { classify::<Portable>(buf, start, quotes) }
 }
 
 #[cfg(test)]

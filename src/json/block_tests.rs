@@ -1,6 +1,6 @@
 //! Every classifier against a reader that looks at one byte after another.
 
-use super::{Classify, Line, all, best};
+use super::{Classifier, Line};
 use proptest::prelude::*;
 
 /// What a line is, found the slow way.
@@ -69,10 +69,10 @@ fn bits(words: &[u64], start: usize) -> Vec<usize> {
 fn check(buf: &[u8], start: usize) -> Line {
     let want = slow(buf, start);
     let mut first: Option<(Line, Vec<u64>)> = None;
-    for (name, classify) in all() {
+    for (name, classifier) in Classifier::all() {
         // A stale bitmap must not show through.
         let mut quotes = vec![u64::MAX; 3];
-        let got = classify(buf, start, &mut quotes);
+        let got = classifier.classify(buf, start, &mut quotes);
         let context = || format!("{name} from {start} of {:?}", String::from_utf8_lossy(buf));
         assert_eq!(got.end, want.end, "{}", context());
         let bits = bits(&quotes, start);
@@ -94,11 +94,28 @@ fn check(buf: &[u8], start: usize) -> Line {
 
 #[test]
 fn the_best_is_one_of_all() {
-    assert!(all().iter().any(|(_, classify)| std::ptr::fn_addr_eq(*classify, best())));
-    assert_eq!(all()[0].0, "portable");
+    let all = Classifier::all();
+    assert!(all.iter().any(|(_, classifier)| *classifier == Classifier::best()));
+    assert_eq!(all[0].0, "portable");
     if cfg!(target_arch = "x86_64") {
-        assert!(all().len() >= 2);
+        assert!(all.len() >= 2);
     }
+}
+
+// B1: it was asked for AVX2 alone, and more was enabled. Only `HasAvx2::detect` makes what `avx2` wants.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn b01_avx2_where_all_that_it_enables_is_there() {
+    let has = [
+        is_x86_feature_detected!("avx2"),
+        is_x86_feature_detected!("bmi1"),
+        is_x86_feature_detected!("bmi2"),
+        is_x86_feature_detected!("lzcnt"),
+        is_x86_feature_detected!("popcnt"),
+    ];
+    let offered = Classifier::all().iter().any(|(name, _)| *name == "avx2");
+    assert_eq!(offered, has == [true; 5]);
+    assert_eq!(Classifier::best() != Classifier::Sse2, offered);
 }
 
 #[test]
@@ -248,9 +265,9 @@ proptest! {
 
 #[test]
 fn a_classifier_leaves_nothing_behind() {
-    let classify: Classify = best();
+    let classifier = Classifier::best();
     let mut quotes = Vec::new();
-    classify(&[b'"'; 300], 0, &mut quotes);
-    classify(b"ab\n\"", 0, &mut quotes);
+    classifier.classify(&[b'"'; 300], 0, &mut quotes);
+    classifier.classify(b"ab\n\"", 0, &mut quotes);
     assert_eq!(quotes, [0]);
 }

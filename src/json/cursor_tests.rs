@@ -37,7 +37,7 @@ fn the_three_string_readers_agree_on_valid_strings() {
         assert_eq!(Checked.close(text.as_bytes(), 1), Some(close), "{text}");
         assert_eq!(Valid.close(text.as_bytes(), 1), Some(close), "{text}");
         let mut quotes = Vec::new();
-        super::super::block::best()(text.as_bytes(), 0, &mut quotes);
+        super::super::block::Classifier::best().classify(text.as_bytes(), 0, &mut quotes);
         assert_eq!(Bitmap { quotes: &quotes, base: 0 }.close(text.as_bytes(), 1), Some(close), "{text}");
     }
     assert_eq!(Checked.close(b"abc", 0), None);

@@ -1,13 +1,13 @@
 //! Scanning a physical line: where it ends, and the JSON values it begins with.
 
-use super::block::{self, Classify};
+use super::block::Classifier;
 use super::cursor::{Bitmap, Checked, Cursor, Search, Seeking, Strings};
 use std::borrow::Cow;
 
 /// Scans the lines of a buffer. Holds the bitmap between lines, so one scanner serves a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    classify: Classify,
+    classifier: Classifier,
     quotes: Vec<u64>,
 }
 
@@ -25,16 +25,16 @@ pub(crate) struct Line<'a> {
 
 impl Scanner {
     pub(crate) fn new() -> Self {
-        Self::with(block::best())
+        Self::with(Classifier::best())
     }
 
-    pub(crate) fn with(classify: Classify) -> Self {
-        Self { classify, quotes: Vec::with_capacity(64) }
+    pub(crate) fn with(classifier: Classifier) -> Self {
+        Self { classifier, quotes: Vec::with_capacity(64) }
     }
 
     /// The line that starts at `start`. It ends at the first newline, or with the buffer.
     pub(crate) fn line<'a>(&'a mut self, buf: &'a [u8], start: usize) -> Line<'a> {
-        let line = (self.classify)(buf, start, &mut self.quotes);
+        let line = self.classifier.classify(buf, start, &mut self.quotes);
         Line {
             bytes: &buf[..line.end],
             start,

@@ -34,11 +34,11 @@ impl OnValue for Spans {
 /// line: they must agree.
 fn read(text: &[u8]) -> (Vec<(usize, usize)>, usize) {
     let mut answers = Vec::new();
-    for (name, classify) in block::all() {
+    for (name, classifier) in block::Classifier::all() {
         for by_member in [false, true] {
             for before in [&b""[..], b"{\"x\":\"\\u00e9\"}\n"] {
                 let buf = [before, text].concat();
-                let mut scanner = Scanner::with(classify);
+                let mut scanner = Scanner::with(classifier);
                 let line = scanner.line(&buf, before.len());
                 let mut spans = Spans { by_member, ..Spans::default() };
                 let mut stop = line.values(&mut spans);
