@@ -91,8 +91,8 @@ pub use error::{AppendError, Error, ErrorCode, Result};
 pub use history::{HistoryEntry, HistoryQuery, HistoryStorage};
 pub use json::{Json, JsonKind};
 pub use manager::{
-    ArtifactManager, Compaction, CustomMessage, Durability, Fork, LockWait, Logger, ManagerOptions, MigrationRewrite,
-    PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
+    ArtifactManager, Compaction, CustomMessage, Durability, FlushWait, Fork, LockWait, Logger, ManagerOptions,
+    MigrationRewrite, PersistStatus, SessionInit, SessionManager, SessionState, TitleSource,
 };
 pub use paths::{AgentDirs, DirNaming, Environment, session_roots};
 pub use report::{

@@ -15,7 +15,7 @@ pub use copy::Fork;
 pub use name::TitleSource;
 pub use options::{Durability, Logger, ManagerOptions, MigrationRewrite};
 pub use state::SessionState;
-pub use wait::LockWait;
+pub use wait::{FlushWait, LockWait};
 
 use crate::blob::BlobStore;
 use crate::breadcrumb;
@@ -267,19 +267,27 @@ impl SessionManager {
     /// # Errors
     /// The failure in force; an error of writing.
     pub fn flush(&mut self) -> Result<()> {
+        if !self.settle()? {
+            return Ok(());
+        }
+        let result = self.backend.flush();
+        self.latch(result)?;
+        self.view.synced();
+        Ok(())
+    }
+
+    /// Writes what a flush waits for; says whether there may be something to wait for.
+    fn settle(&mut self) -> Result<bool> {
         self.check_latch()?;
         if !self.started {
-            return Ok(());
+            return Ok(false);
         }
         let lost = self.backend.has_lost_writes();
         let lost = self.latch(lost)?;
         if lost || !self.pending.unsaved.is_empty() {
             self.write(|backend, view, pending, now| backend.append(None, view, pending, now))?;
         }
-        let result = self.backend.flush();
-        self.latch(result)?;
-        self.view.synced();
-        Ok(())
+        Ok(true)
     }
 
     /// Flushes and closes the file. The next append opens it again (R30). It stays open for reading:

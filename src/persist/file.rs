@@ -2,6 +2,7 @@
 //! through a temporary file (R31).
 
 use super::Pending;
+use super::apart::{SyncApart, Syncs};
 use super::blobs::Blobs;
 use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
@@ -16,6 +17,7 @@ use crate::view::{SessionView, ViewOptions};
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The file of one session, as this process knows it.
@@ -31,7 +33,10 @@ struct Inner {
     path: PathBuf,
     blobs: Blobs,
     /// Open for appending; closed between `close` and the next write.
-    file: Option<File>,
+    file: Option<Arc<File>>,
+    syncs: Syncs,
+    /// How many entries were appended.
+    appended: u64,
     /// What the view holds of the file; `None` before it is there.
     known: Option<Identity>,
     /// The last byte is a newline.
@@ -99,6 +104,8 @@ impl SessionFile {
         let inner = Inner {
             blobs: Blobs::new(blobs),
             file: None,
+            syncs: Syncs::default(),
+            appended: 0,
             known: None,
             ends_line: true,
             sync_appends,
@@ -273,6 +280,42 @@ impl SessionFile {
         self.inner.sync("cannot sync the session")
     }
 
+    /// Begins the same without the session; `None` when there is nothing to wait for.
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<SyncApart>> {
+        self.inner.blobs.sync()?;
+        if !self.inner.dirty {
+            return Ok(None);
+        }
+        self.inner.file()?;
+        let Inner { file, syncs, path, appended, .. } = &self.inner;
+        Ok(file.as_ref().map(|file| SyncApart::new(file, syncs, path, *appended)))
+    }
+
+    /// Takes in what a sync apart came to. Gives how many of the entries that were appended since it does not
+    /// cover; `None` when it was of another file than the session has now, and has to be done again.
+    pub(crate) fn end_sync(&mut self, sync: SyncApart) -> Result<Option<u64>> {
+        let inner = &mut self.inner;
+        let is_same = inner.file.as_ref().is_some_and(|file| Arc::ptr_eq(file, &sync.file));
+        match sync.result {
+            Some(Err(error)) => {
+                *inner.syncs.lock() = false;
+                // What is closed may be the same file still.
+                if is_same || inner.dirty && inner.file.is_none() {
+                    inner.sync_failed = true;
+                    return Err(error);
+                }
+                // Another file has the session.
+                Ok((!inner.dirty).then_some(0))
+            }
+            Some(Ok(())) if is_same => {
+                let since = inner.appended - sync.appended;
+                inner.dirty &= since > 0;
+                Ok(Some(since))
+            }
+            _ => Ok((!inner.dirty).then_some(0)),
+        }
+    }
+
     /// Closes the file; the next write opens it again.
     pub(crate) fn close(&mut self) {
         self.inner.file = None;
@@ -308,18 +351,21 @@ impl Inner {
     fn file(&mut self) -> Result<&File> {
         if self.file.is_none() {
             let file = disk::open_append(&self.path, false).map_err(|error| self.failed(error))?;
-            self.file = Some(file);
+            self.file = Some(Arc::new(file));
         }
-        self.file.as_ref().ok_or_else(|| Error::new(ErrorCode::Closed, "the session's file is closed").at(&self.path))
+        self.file.as_deref().ok_or_else(|| Error::new(ErrorCode::Closed, "the session's file is closed").at(&self.path))
     }
 
     /// Waits until what was written to the file would survive a power cut.
     fn sync(&mut self, failed: &str) -> Result<()> {
-        let file = self.file()?;
-        disk::sync(file).map_err(|error| {
+        let syncs = self.syncs.clone();
+        let mut apart_failed = syncs.lock();
+        let synced = disk::sync(self.file()?).map_err(|error| Error::io(error, failed, &self.path));
+        if std::mem::take(&mut *apart_failed) || synced.is_err() {
             self.sync_failed = true;
-            Error::io(error, failed, &self.path)
-        })?;
+            // What another sync met is not told again.
+            return Err(synced.err().unwrap_or_else(|| Error::new(ErrorCode::Io, failed).at(&self.path)));
+        }
         self.dirty = false;
         Ok(())
     }
@@ -464,6 +510,7 @@ impl Inner {
             view.written(index, start + offset, len, form);
             view.appended_line(index);
         }
+        self.appended += placed.len() as u64;
         pending.written(placed.len());
         if bytes.capacity() <= LARGEST_BATCH {
             self.batch = Batch { bytes, placed };
@@ -501,7 +548,7 @@ impl Inner {
         view.set_path(&self.path);
         pending.clear();
         let old_len = old.len();
-        disk::let_go((old, self.file.replace(file)), old_len);
+        disk::let_go((old, self.file.replace(Arc::new(file))), old_len);
         view.synced();
         self.known = Some(identity);
         self.ends_line = true;

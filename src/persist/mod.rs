@@ -1,5 +1,6 @@
 //! Writing what a session manager decided: what is not on disk yet, and how it gets there.
 
+mod apart;
 mod blobs;
 mod copy;
 mod file;
@@ -7,6 +8,7 @@ mod prepare;
 mod rewrite;
 mod storage;
 
+pub(crate) use apart::SyncApart;
 pub(crate) use copy::{CopyLine, Moved};
 pub(crate) use file::{Begun, Known, SessionFile};
 pub(crate) use prepare::{LineForm, MayChange, Prepared, is_plain, prepare};

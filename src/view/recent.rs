@@ -95,6 +95,11 @@ impl Recent {
         self.unsynced = unsynced.min(self.texts.len() + self.fresh);
     }
 
+    /// Says that a sync covered all but the last ones.
+    pub(super) fn set_synced_but(&mut self, last: usize) {
+        self.unsynced = self.unsynced.min(last);
+    }
+
     /// Takes out what no sync has covered.
     pub(super) fn take_unsynced(&mut self) -> Vec<(u32, Vec<u8>)> {
         self.put_together();

@@ -223,6 +223,11 @@ impl SessionView {
         self.memory.recent.set_unsynced(0);
     }
 
+    /// The same of what was written before the last `since` texts.
+    pub(crate) fn synced_but(&mut self, since: u64) {
+        self.memory.recent.set_synced_but(usize::try_from(since).unwrap_or(usize::MAX));
+    }
+
     /// Takes the texts that no sync has covered back into memory, as ones that are to be written: when
     /// the system failed to bring them to the disk, reading the file may give something else.
     pub(crate) fn recall(&mut self, pending: &mut Pending) {

@@ -97,22 +97,32 @@ pub fn lock_wait(session: &Handle, ms: f64) -> napi::Result<AsyncTask<Waiting>> 
 pub struct Flushing(Arc<Session>, Duration);
 
 impl Flushing {
-    /// Without the manager while another process holds the lock: it is used meanwhile.
+    /// Without the manager while the disk, or another process that holds the lock, is waited for: it is used
+    /// meanwhile.
     fn flush(&self) -> leaflog::Result<()> {
         let start = Instant::now();
         loop {
             let mut manager = self.0.manager()?;
             let usual = manager.lock_timeout();
             manager.set_lock_timeout(Duration::ZERO);
-            let flushed = manager.flush();
+            let begun = manager.begin_flush();
             manager.set_lock_timeout(usual);
-            let error = match flushed {
-                Err(error) if error.is_locked() => error,
-                flushed => return flushed,
-            };
-            let wait = manager.lock_wait(self.1.saturating_sub(start.elapsed()));
-            drop(manager);
-            wait.map_or(Err(error), |mut wait| wait.wait())?;
+            match begun {
+                Ok(None) => return Ok(()),
+                Ok(Some(mut flush)) => {
+                    drop(manager);
+                    flush.wait();
+                    if self.0.manager()?.end_flush(flush)? {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.is_locked() => {
+                    let wait = manager.lock_wait(self.1.saturating_sub(start.elapsed()));
+                    drop(manager);
+                    wait.map_or(Err(error), |mut wait| wait.wait())?;
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 }
