@@ -1,9 +1,15 @@
 //! A made-up home with an agent's sessions.
 
-use leaflog::{DirNaming, Environment, ManagerOptions};
+use leaflog::{
+    DirNaming, Environment, Error, ManagerOptions, MemorySessionStorage, Result, SessionStorage, SessionStorageWriter,
+    StorageStat, WriterMode,
+};
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// A home of its own; the folders of a project are made in it.
@@ -84,4 +90,72 @@ pub fn text(id: &str, cwd: &Path, message: &str) -> String {
 pub fn changed_at(path: &Path, second: u64) {
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + second);
     fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+}
+
+/// A storage that counts what is read, with a file that may not be read.
+pub struct Watched {
+    storage: MemorySessionStorage,
+    locked: Option<&'static str>,
+    /// How often a beginning was asked for, and a whole text.
+    pub asked: Arc<[AtomicUsize; 2]>,
+}
+
+impl Watched {
+    pub fn new(storage: MemorySessionStorage) -> Self {
+        Self { storage, locked: None, asked: Arc::default() }
+    }
+
+    /// The files with `locked` in their path may not be read.
+    pub fn locked(storage: MemorySessionStorage, locked: &'static str) -> Self {
+        Self { locked: Some(locked), ..Self::new(storage) }
+    }
+
+    fn check(&self, path: &Path) -> Result<()> {
+        match self.locked {
+            Some(locked) if path.to_str().unwrap().contains(locked) => {
+                Err(Error::io(io::ErrorKind::PermissionDenied.into(), "cannot open the session", path))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl SessionStorage for Watched {
+    fn ensure_dir(&self, dir: &Path) -> Result<()> {
+        self.storage.ensure_dir(dir)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.storage.exists(path)
+    }
+    fn read_text(&self, path: &Path) -> Result<String> {
+        self.asked[1].fetch_add(1, Ordering::Relaxed);
+        self.check(path)?;
+        self.storage.read_text(path)
+    }
+    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+        self.asked[0].fetch_add(1, Ordering::Relaxed);
+        self.check(path)?;
+        self.storage.read_text_prefix(path, most)
+    }
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.storage.write_text(path, text)
+    }
+    fn stat(&self, path: &Path) -> Result<StorageStat> {
+        self.storage.stat(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.storage.rename(from, to)
+    }
+    fn unlink(&self, path: &Path) -> Result<()> {
+        self.storage.unlink(path)
+    }
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        self.storage.list_files(dir, pattern)
+    }
+    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+        self.storage.list_dirs(dir)
+    }
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+        self.storage.open_writer(path, mode)
+    }
 }

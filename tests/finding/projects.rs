@@ -1,13 +1,9 @@
 //! Whose sessions are shown (R57, R58), and which one is meant (part C, resolveResumableSession).
 
-use crate::common::{Home, changed_at, text};
-use leaflog::{
-    Error, ErrorCode, Listing, MemorySessionStorage, Result, Scope, SessionFinder, SessionStorage,
-    SessionStorageWriter, StorageStat, WriterMode,
-};
+use crate::common::{Home, Watched, changed_at, text};
+use leaflog::{ErrorCode, Listing, MemorySessionStorage, Scope, SessionFinder};
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 fn ids(listing: Listing) -> Vec<String> {
@@ -226,49 +222,6 @@ fn g02_in_a_storage() {
     assert_eq!(session.session_id(), "1");
 }
 
-/// A storage with a file that may not be read.
-struct Locked(MemorySessionStorage, &'static str);
-
-impl SessionStorage for Locked {
-    fn ensure_dir(&self, dir: &Path) -> Result<()> {
-        self.0.ensure_dir(dir)
-    }
-    fn exists(&self, path: &Path) -> bool {
-        self.0.exists(path)
-    }
-    fn read_text(&self, path: &Path) -> Result<String> {
-        if path.to_str().unwrap().contains(self.1) {
-            return Err(Error::io(io::ErrorKind::PermissionDenied.into(), "cannot open the session", path));
-        }
-        self.0.read_text(path)
-    }
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.read_text(path)?;
-        self.0.read_text_prefix(path, most)
-    }
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        self.0.write_text(path, text)
-    }
-    fn stat(&self, path: &Path) -> Result<StorageStat> {
-        self.0.stat(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.0.rename(from, to)
-    }
-    fn unlink(&self, path: &Path) -> Result<()> {
-        self.0.unlink(path)
-    }
-    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
-        self.0.list_files(dir, pattern)
-    }
-    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
-        self.0.list_dirs(dir)
-    }
-    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
-        self.0.open_writer(path, mode)
-    }
-}
-
 // G9: a session that cannot be read is meant by the name of its file.
 #[test]
 fn g09_what_cannot_be_read_is_not_absent() {
@@ -277,7 +230,7 @@ fn g09_what_cannot_be_read_is_not_absent() {
     let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
     storage.put(readable, text("00aa01", Path::new("/p"), "hello"), at(1));
     storage.put(locked, text("00aa02", Path::new("/p"), "hello"), at(2));
-    let finder = SessionFinder::new().roots(["/s"]).storage(Locked(storage.clone(), "00aa02"));
+    let finder = SessionFinder::new().roots(["/s"]).storage(Watched::locked(storage.clone(), "00aa02"));
     let resolve = |arg: &str| {
         let found = finder.resolve(arg, "/p");
         found

@@ -1,13 +1,15 @@
 //! When a session was used (G4): by its last message, not by the last change of its file. And what
 //! it is called in lists (G11, G15).
 
-use crate::common::{Home, changed_at};
+use crate::common::{Home, Watched, changed_at};
 use leaflog::{
     MemorySessionStorage, MigrationRewrite, SessionFinder, SessionInfo, SessionManager, TitleSource, format_time,
 };
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 /// The second 0 of [`changed_at`].
@@ -181,6 +183,41 @@ fn g04_when_a_session_was_used() {
     };
     assert_eq!(used(&tail(0), 99), at(30));
     assert_eq!(used(&tail(1), 99), at(99));
+}
+
+// G4: as no session was used after its file changed, few files are read to find the newest.
+#[test]
+fn g04_few_files_are_read() {
+    let storage = MemorySessionStorage::new();
+    let dir = Path::new("/s/p");
+    // Larger than what is read of a beginning: the end is asked for too.
+    let filler = json!({"type": "custom", "id": "c", "data": "x".repeat(70_000)}).to_string();
+    let put = |id: u64, used: u64, changed: u64| {
+        let lines = [header(&id.to_string(), 3, Path::new("/p"), 0), filler.clone(), message("1", used, "x")];
+        storage.put(dir.join(format!("x_{id:03}.jsonl")), lines.join("\n") + "\n", at(changed));
+    };
+    for id in 0..100 {
+        put(id, 1000 + id, 1000 + id);
+    }
+    let most_recent = || {
+        let watched = Watched::new(storage.clone());
+        let asked = Arc::clone(&watched.asked);
+        let newest = SessionFinder::new().storage(watched).most_recent(dir).unwrap();
+        let name = newest.file_stem().unwrap().to_str().unwrap().to_owned();
+        (name, asked[0].load(Ordering::Relaxed), asked[1].load(Ordering::Relaxed))
+    };
+    // Its beginning, and its whole text for the end.
+    assert_eq!(most_recent(), ("x_099".into(), 1, 1));
+    // Three that were renamed by another program since: they and the one that was used last.
+    for id in [10, 20, 30] {
+        put(id, 1000 + id, 5000 + id);
+    }
+    assert_eq!(most_recent(), ("x_099".into(), 4, 4));
+    // Of sessions that were used in the same moment, the one whose file changed later; then by name.
+    put(1, 1099, 4000);
+    assert_eq!(most_recent().0, "x_001");
+    put(2, 1099, 4000);
+    assert_eq!(most_recent().0, "x_002");
 }
 
 fn user(content: Value) -> String {
