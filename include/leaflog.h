@@ -1175,7 +1175,8 @@ leaflog_status leaflog_recent_of_prefix(struct leaflog_str path,
 /// How many sessions a listing has; 0 for a handle that is none.
 uint64_t leaflog_listing_count(const struct leaflog_listing *listing);
 
-/// How many files and folders could not be read, or are no session; 0 for a handle that is none.
+/// How many files and directories could not be read, are not sessions, or are symbolic links that are not followed; 0 for
+/// a handle that is none.
 uint64_t leaflog_listing_problem_count(const struct leaflog_listing *listing);
 
 /// Whether the listing was stopped: it has what was found until then.
@@ -1196,8 +1197,8 @@ leaflog_status leaflog_listing_is_meant(const struct leaflog_listing *listing,
                                         bool *is_meant,
                                         struct leaflog_error **error);
 
-/// One of the files and folders that could not be read, as an error that the caller frees. LEAFLOG_STATUS_END when
-/// there is none of that number.
+/// One of the files and directories that are not listed, as an error that the caller frees: a link is an
+/// INVALID_ARGUMENT. LEAFLOG_STATUS_END when there is none of that number.
 leaflog_status leaflog_listing_problem(const struct leaflog_listing *listing,
                                        uint64_t at,
                                        struct leaflog_error **problem,

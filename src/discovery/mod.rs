@@ -66,6 +66,19 @@ pub struct Listing {
     pub cancelled: bool,
 }
 
+impl Listing {
+    /// What is there and is not among the sessions, each with its path: the problems, then the links, as
+    /// errors `INVALID_ARGUMENT`.
+    #[must_use]
+    pub fn not_listed(&self) -> Vec<Error> {
+        let links = self.links.iter().map(|link| {
+            let message = "a symbolic link is not followed here";
+            Error::new(ErrorCode::InvalidArgument, message).at(link)
+        });
+        self.problems.iter().cloned().chain(links).collect()
+    }
+}
+
 impl fmt::Debug for SessionFinder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionFinder")

@@ -185,7 +185,11 @@ fn g16_links() {
     symlink(elsewhere.join("x_app.jsonl"), elsewhere.join("linked.jsonl")).unwrap();
     let of_app = finder(&home).list(&cwd);
     assert_eq!(ids(&of_app), ["app"]);
-    assert_eq!(of_app.links, [root.join(home.absolute_name("app")).join("linked.jsonl")]);
+    let linked = root.join(home.absolute_name("app")).join("linked.jsonl");
+    assert_eq!(of_app.links, [linked.clone()]);
+    let not_listed: Vec<_> =
+        of_app.not_listed().iter().map(|error| (error.code(), error.path() == Some(&linked))).collect();
+    assert_eq!(not_listed, [(ErrorCode::InvalidArgument, true)]);
     // Two roots, one of them a link to the other.
     let other = link(&root, home.path.join("other-root"));
     let both = finder(&home).roots([&root, &other]).list_all();

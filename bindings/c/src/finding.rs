@@ -135,8 +135,9 @@ impl Session {
 
 impl From<Listing> for Found {
     fn from(listing: Listing) -> Self {
+        let problems = listing.not_listed();
         let sessions = listing.sessions.into_iter().map(|info| Session::new(info, Scope::Local)).collect();
-        Self { sessions, problems: listing.problems, cancelled: listing.cancelled }
+        Self { sessions, problems, cancelled: listing.cancelled }
     }
 }
 
@@ -506,7 +507,8 @@ pub extern "C" fn leaflog_listing_count(listing: *const leaflog_listing) -> u64 
     read(listing, |found| found.sessions.len() as u64)
 }
 
-/// How many files and folders could not be read, or are no session; 0 for a handle that is none.
+/// How many files and directories could not be read, are not sessions, or are symbolic links that are not followed; 0 for
+/// a handle that is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_listing_problem_count(listing: *const leaflog_listing) -> u64 {
     read(listing, |found| found.problems.len() as u64)
@@ -591,8 +593,8 @@ pub extern "C" fn leaflog_listing_is_meant(
     })
 }
 
-/// One of the files and folders that could not be read, as an error that the caller frees. LEAFLOG_STATUS_END when
-/// there is none of that number.
+/// One of the files and directories that are not listed, as an error that the caller frees: a link is an
+/// INVALID_ARGUMENT. LEAFLOG_STATUS_END when there is none of that number.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_listing_problem(
     listing: *const leaflog_listing,

@@ -81,7 +81,7 @@ impl Task for Finding {
                     };
                     json!({
                         "sessions": listing.sessions.iter().map(info).collect::<Vec<_>>(),
-                        "problems": listing.problems.into_iter().map(|error| convert(error).reason).collect::<Vec<_>>(),
+                        "problems": listing.not_listed().into_iter().map(|error| convert(error).reason).collect::<Vec<_>>(),
                     })
                 }
                 What::MostRecentOf(cwd) => {

@@ -8,7 +8,10 @@ import type { SessionInfo } from "./types";
 export interface ListOptions extends LeaflogOptions {
 	/** Is told now and then how many files of how many are done. What it throws stops the listing. */
 	onProgress?: (done: number, total: number) => void;
-	/** Is told of what could not be read or is not a session, once the listing is done: each with its path. */
+	/**
+	 * Is told of what could not be read, is not a session, or is a symbolic link that is not followed, once the listing is
+	 * done: each with its path.
+	 */
 	onProblem?: (problem: LeaflogError) => void;
 	/** Stops the listing. */
 	signal?: AbortSignal;

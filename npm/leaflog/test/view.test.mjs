@@ -102,6 +102,7 @@ test("u13: a listing tells of what it could not read", async () => {
 	const dir = tempDir();
 	write(path.join(dir, "a.jsonl"), sessionOf([["message", { message: user("1") }]]));
 	write(path.join(dir, "b.jsonl"), ["not a session"]);
+	fs.symlinkSync(path.join(dir, "a.jsonl"), path.join(dir, "link.jsonl"));
 	const problems = [];
 	const sessions = await SessionManager.list("/home/ada", dir, undefined, {
 		onProblem: (problem) => problems.push(problem),
@@ -112,7 +113,10 @@ test("u13: a listing tells of what it could not read", async () => {
 	);
 	assert.deepEqual(
 		problems.map((problem) => [problem instanceof LeaflogError, problem.code, path.basename(problem.path)]),
-		[[true, "NOT_A_SESSION", "b.jsonl"]],
+		[
+			[true, "NOT_A_SESSION", "b.jsonl"],
+			[true, "INVALID_ARGUMENT", "link.jsonl"],
+		],
 	);
 	assert.equal(lines(path.join(dir, "a.jsonl")).length, 2);
 });

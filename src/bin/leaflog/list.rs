@@ -8,7 +8,7 @@ use crate::progress::Bar;
 use crate::style::Style;
 use crate::text::{clean, count, one_line, short_size, thousands, width};
 use jiff::Timestamp;
-use leaflog::{Error, ErrorCode, Listing, SessionInfo};
+use leaflog::{Error, Listing, SessionInfo};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::env;
@@ -53,11 +53,8 @@ pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
     let listing = listing(project.as_deref());
     let most = args.limit.unwrap_or(usize::MAX);
     if args.problems {
-        let links = listing.links.iter().map(|link| {
-            let message = "a symbolic link is not followed here";
-            Error::new(ErrorCode::InvalidArgument, message).at(link)
-        });
-        let problems: Vec<Error> = listing.problems.into_iter().chain(links).take(most).collect();
+        let mut problems = listing.not_listed();
+        problems.truncate(most);
         if args.json || args.ndjson {
             objects(problems.iter().map(problem), args.ndjson, out)?;
         } else {
