@@ -186,7 +186,7 @@ fn g16_links() {
     let of_app = finder(&home).list(&cwd);
     assert_eq!(ids(&of_app), ["app"]);
     let linked = root.join(home.absolute_name("app")).join("linked.jsonl");
-    assert_eq!(of_app.links, [linked.clone()]);
+    assert_eq!(of_app.links, std::slice::from_ref(&linked));
     let not_listed: Vec<_> =
         of_app.not_listed().iter().map(|error| (error.code(), error.path() == Some(&linked))).collect();
     assert_eq!(not_listed, [(ErrorCode::InvalidArgument, true)]);
