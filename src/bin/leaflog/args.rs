@@ -112,7 +112,7 @@ pub enum Command {
     History(HistoryArgs),
     /// List the sessions of a project, or of all, the newest first.
     ///
-    /// Every file is read once: when it last changed, its title or first message, messages, size,
+    /// Every file is read once: when the session was used last, its title or first message, messages, size,
     /// project, session id. Files that are no sessions or cannot be read do not stop the listing;
     /// --problems names them.
     #[command(after_help = after_help(&[
@@ -122,7 +122,7 @@ pub enum Command {
         ("leaflog list --all --problems", "the files that are no sessions or cannot be read"),
     ]))]
     List(ListArgs),
-    /// Show the latest sessions of a project from the beginnings of their files.
+    /// Show the latest sessions of a project from the beginnings and ends of their files.
     #[command(after_help = after_help(&[
         ("leaflog recent", "the last three of the project in this folder"),
         ("leaflog recent --cwd ~/work --limit 10", "of another project"),
