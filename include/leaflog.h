@@ -155,6 +155,9 @@ enum leaflog_status
     LEAFLOG_STATUS_CLOSED = 11,
     /// Something is there already that must not be replaced.
     LEAFLOG_STATUS_ALREADY_EXISTS = 12,
+    /// Another process deleted the session while this one had it open. It is said once: the next append, or
+    /// `leaflog_session_ensure_on_disk()`, writes everything again.
+    LEAFLOG_STATUS_GONE = 13,
     /// A handle that is NULL, of another type, freed before, or never was one.
     LEAFLOG_STATUS_INVALID_HANDLE = 100,
     /// Another thread is using the handle, or a function of the caller that it called is. Nothing

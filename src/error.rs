@@ -61,6 +61,9 @@ pub enum ErrorCode {
     Closed = 11,
     /// Something is there already that must not be replaced.
     AlreadyExists = 12,
+    /// Another process deleted the session while this one had it open. It is said once: the next append,
+    /// or `ensure_on_disk`, writes everything again.
+    Gone = 13,
 }
 
 impl ErrorCode {
@@ -78,6 +81,7 @@ impl ErrorCode {
         Self::Locked,
         Self::Closed,
         Self::AlreadyExists,
+        Self::Gone,
     ];
 
     /// The name of the code, as programs compare it: `NOT_FOUND`.
@@ -96,6 +100,7 @@ impl ErrorCode {
             Self::Locked => "LOCKED",
             Self::Closed => "CLOSED",
             Self::AlreadyExists => "ALREADY_EXISTS",
+            Self::Gone => "GONE",
         }
     }
 }
@@ -234,6 +239,12 @@ impl Error {
         self.code() == ErrorCode::AlreadyExists
     }
 
+    /// Another process deleted the session while this one had it open.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.code() == ErrorCode::Gone
+    }
+
     /// An argument is invalid: the call is wrong, and wrong the next time too.
     #[must_use]
     pub fn is_invalid_argument(&self) -> bool {
@@ -291,7 +302,7 @@ impl From<Error> for io::Error {
         use io::ErrorKind as Kind;
         let kind = match (error.io_error(), error.code()) {
             (Some(source), _) => source.kind(),
-            (None, ErrorCode::NotFound | ErrorCode::EntryNotFound) => Kind::NotFound,
+            (None, ErrorCode::NotFound | ErrorCode::EntryNotFound | ErrorCode::Gone) => Kind::NotFound,
             (None, ErrorCode::IsADirectory) => Kind::IsADirectory,
             (None, ErrorCode::PermissionDenied) => Kind::PermissionDenied,
             (None, ErrorCode::NotASession) => Kind::InvalidData,

@@ -99,12 +99,13 @@ fn b13_a_copy_is_a_value_of_its_own() {
 #[test]
 fn kinds_can_be_asked_for() {
     type Ask = fn(&Error) -> bool;
-    let table: [(ErrorCode, Ask); 6] = [
+    let table: [(ErrorCode, Ask); 7] = [
         (ErrorCode::NotFound, Error::is_not_found),
         (ErrorCode::EntryNotFound, Error::is_entry_not_found),
         (ErrorCode::Locked, Error::is_locked),
         (ErrorCode::PermissionDenied, Error::is_permission_denied),
         (ErrorCode::AlreadyExists, Error::is_already_exists),
+        (ErrorCode::Gone, Error::is_gone),
         (ErrorCode::InvalidArgument, Error::is_invalid_argument),
     ];
     for &code in ErrorCode::ALL {
@@ -131,6 +132,7 @@ fn codes_are_frozen() {
         (ErrorCode::Locked, 10, "LOCKED"),
         (ErrorCode::Closed, 11, "CLOSED"),
         (ErrorCode::AlreadyExists, 12, "ALREADY_EXISTS"),
+        (ErrorCode::Gone, 13, "GONE"),
     ];
     assert_eq!(ErrorCode::ALL, table.map(|(code, ..)| code));
     for (code, number, name) in table {

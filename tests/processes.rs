@@ -247,3 +247,94 @@ fn r53a_a_process_that_dies_with_the_lock() {
     manager.append_message(ASSISTANT).unwrap();
     assert_eq!(SessionView::open(&path).unwrap().entries().len(), 3);
 }
+
+/// In how many rounds each mover moves the session: 10,000 with `LEAFLOG_LONG=1`.
+fn rounds() -> usize {
+    if std::env::var_os("LEAFLOG_LONG").is_some() { 10_000 } else { 100 }
+}
+
+/// The sessions below a directory: no hidden files.
+fn sessions_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = |dir: &Path| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let is_session = |path: &PathBuf| {
+        let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
+        path.extension().is_some_and(|ending| ending == "jsonl") && !hidden
+    };
+    entries(dir).iter().flat_map(|dir| entries(dir)).filter(is_session).collect()
+}
+
+/// What a child of the tests below does with the session that the parent made.
+fn move_or_append(role: &str, path: &Path) {
+    let mut manager = options(path).open(path).unwrap();
+    println!("\nready");
+    // All begin at once.
+    std::io::stdin().read_exact(&mut [0]).unwrap();
+    for round in 0..rounds() {
+        if role == "appender" {
+            println!("\nacknowledged {}", manager.append_message(&message("0", round)).unwrap());
+        } else {
+            manager.move_to(["/no-such/b", "/no-such/a"][round % 2]).unwrap();
+        }
+    }
+    if role != "appender" {
+        // Whoever moved last: this one knows where the session is after one more entry.
+        println!("\nacknowledged {}", manager.append_message(&message(role, 0)).unwrap());
+        assert!(manager.session_file().unwrap().exists());
+    }
+}
+
+/// Two processes move one session to and fro, with or without a third that appends to it.
+fn moved_by_two(test: &str, appends: bool) {
+    if let Some((role, path)) = role() {
+        return move_or_append(&role, &path);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let options = ManagerOptions::new().agent_dir(dir.path().join("agent"));
+    let mut manager = options.create("/no-such/a").unwrap();
+    let first = manager.append_message(ASSISTANT).unwrap();
+    manager.save_artifact(b"output", "bash").unwrap();
+    let path = manager.session_file().unwrap().to_owned();
+    drop(manager);
+    let roles = ["1", "2", "appender"];
+    let roles = &roles[..if appends { 3 } else { 2 }];
+    let mut children: Vec<Child> = roles.iter().map(|role| spawn(test, role, &path)).collect();
+    children.iter_mut().for_each(wait_until_ready);
+    for child in &mut children {
+        child.stdin.as_mut().unwrap().write_all(b"!").unwrap();
+    }
+    let mut acknowledged = vec![first];
+    let outputs: Vec<_> = std::thread::scope(|scope| {
+        let read = |child: Child| scope.spawn(move || child.wait_with_output().unwrap());
+        let threads: Vec<_> = children.into_iter().map(read).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for (output, role) in outputs.iter().zip(roles) {
+        assert!(output.status.success(), "{role} failed");
+        let text = String::from_utf8_lossy(&output.stdout);
+        acknowledged.extend(text.lines().filter_map(|line| line.strip_prefix("acknowledged ")).map(str::to_owned));
+    }
+    assert_eq!(acknowledged.len(), 3 + if appends { rounds() } else { 0 });
+    let found = sessions_below(&dir.path().join("agent/sessions"));
+    assert_eq!(found.len(), 1, "{found:?}");
+    let view = SessionView::open(&found[0]).unwrap();
+    assert!(view.report().unwrap().is_empty());
+    let mut ids: Vec<String> = view.entries().map(|entry| entry.id().unwrap().into_owned()).collect();
+    ids.sort_unstable();
+    acknowledged.sort_unstable();
+    assert_eq!(ids, acknowledged);
+    let artifacts = leaflog::ArtifactManager::new(&found[0]).unwrap();
+    assert_eq!(std::fs::read(artifacts.path("0").unwrap()).unwrap(), b"output");
+    let cwd = view.header().cwd.clone().unwrap();
+    assert!(found[0].parent().unwrap().ends_with(format!("--{}--", cwd[1..].replace('/', "-"))), "{cwd}");
+    println!("{} moves by each of two processes, {} entries", rounds(), ids.len());
+}
+
+#[test]
+fn b05_two_processes_move_one_session() {
+    moved_by_two("b05_two_processes_move_one_session", false);
+}
+
+#[test]
+fn u08_moves_while_another_process_appends() {
+    moved_by_two("u08_moves_while_another_process_appends", true);
+}

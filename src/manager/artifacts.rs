@@ -1,6 +1,6 @@
 //! Artifacts: what tools gave that is too long for the session, in files beside it.
 
-use super::SessionManager;
+use super::{Backend, SessionManager};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, TryLock};
 use crate::storage::{artifacts_dir, lock};
@@ -177,11 +177,15 @@ impl SessionManager {
     /// not end in `.jsonl`.
     #[must_use]
     pub fn artifacts_dir(&self) -> Option<PathBuf> {
-        artifacts_dir(self.session_file()?)
+        self.artifact_files().map(|files| files.dir)
     }
 
     fn artifact_files(&self) -> Option<ArtifactManager> {
-        let files = ArtifactManager::new(self.session_file()?)?;
+        let moved = match &self.backend {
+            Backend::File(file) => file.moved_meanwhile(&self.view),
+            _ => None,
+        };
+        let files = ArtifactManager::new(moved.as_deref().or(self.session_file())?)?;
         Some(ArtifactManager { lock_timeout: self.options.lock_timeout, ..files })
     }
 

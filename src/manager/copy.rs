@@ -28,9 +28,14 @@ impl SessionManager {
     /// # Errors
     /// An error of writing; the manager has the old session then.
     pub fn fork(&mut self) -> Result<Option<Fork>> {
-        let Some(old) = self.path.clone() else { return Ok(None) };
-        // What is copied is chosen from what is there then: leaving may take in what others wrote.
+        if self.path.is_none() {
+            return Ok(None);
+        }
+        // What is copied is chosen from what is there then: leaving may take in what others wrote, and find
+        // that they moved it.
+        self.follow_move()?;
         self.leave()?;
+        let Some(old) = self.path.clone() else { return Ok(None) };
         let id = self.options.generator.session_id();
         let timestamp = time::format(self.options.generator.now_ms());
         let header = LineBuilder::new("session")
@@ -60,6 +65,7 @@ impl SessionManager {
     pub fn create_branched_session(&mut self, leaf_id: &str) -> Result<Option<PathBuf>> {
         self.index_of(leaf_id)?;
         // As for a fork.
+        self.follow_move()?;
         self.leave()?;
         let lines = self.branch_lines(self.index_of(leaf_id)?)?;
         let id = self.options.generator.session_id();

@@ -4,7 +4,9 @@ use super::{Backend, HeaderExtras, MigrationRewrite, SessionManager, new_header,
 use crate::entry::time;
 use crate::error::{Error, ErrorCode, Result};
 use crate::paths;
+use crate::persist::Pending;
 use crate::storage::{artifacts_dir, disk};
+use crate::view::SessionView;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -119,35 +121,63 @@ impl SessionManager {
     /// `new_cwd`, in the same root when the session is in a default folder, and the header names
     /// the new folder. Nothing that exists is replaced; when a step fails everything is put back.
     ///
+    /// Another process that has the session open goes on at the new place with its next write. When another
+    /// process moved it before, it is moved from where that is.
+    ///
     /// # Errors
-    /// `ALREADY_EXISTS` when there is a file or folder of that name; an error of the file system.
+    /// `ALREADY_EXISTS` when there is a file or directory of that name; `NOT_FOUND` when the session is removed
+    /// meanwhile, `GONE` when another process deleted it; an error of the file system.
     pub fn move_to(&mut self, new_cwd: impl AsRef<Path>) -> Result<()> {
         let new_cwd = paths::absolute(new_cwd.as_ref());
+        // Every time that another process moves it meanwhile, it is looked for again.
+        while !self.try_move(&new_cwd)? {}
+        Ok(())
+    }
+
+    /// Moves the session from where it is now; `false` when another process moved it meanwhile.
+    fn try_move(&mut self, new_cwd: &Path) -> Result<bool> {
+        self.follow_move()?;
         if new_cwd == self.cwd {
-            return Ok(());
+            return Ok(true);
         }
-        let new_dir = self.dir_after_move(&new_cwd);
+        let new_dir = self.dir_after_move(new_cwd);
         if self.is_persisted() {
             self.options.ensure_dir(&new_dir)?;
         }
         let Some((old, name)) = self.path.clone().and_then(|path| Some((path.clone(), path.file_name()?.to_owned())))
         else {
-            self.moved(new_cwd, new_dir);
-            return Ok(());
+            self.moved(new_cwd.to_owned(), new_dir);
+            return Ok(true);
         };
         let new = new_dir.join(name);
         if new == old {
-            return self.move_in_place(new_cwd, new_dir);
+            return self.move_in_place(new_cwd.to_owned(), new_dir).map(|()| true);
         }
         self.leave()?;
-        let artifacts = Artifacts::begin(&old, &new, self.options.storage.is_none())?;
-        if let Err(cause) = self.move_file(&old, &new, &new_cwd, new_dir) {
-            return Err(match artifacts.put_back() {
-                Ok(()) => cause,
-                Err(error) => cause.besides(&error),
-            });
+        if self.path.as_ref() != Some(&old) {
+            return Ok(false);
         }
-        self.leave_breadcrumb();
+        let moved = match &self.backend {
+            Backend::File(_) => self.move_files(&old, &new, new_cwd, new_dir)?,
+            _ => self.move_stored(&old, &new, new_cwd, new_dir).map(|()| true)?,
+        };
+        if moved {
+            self.leave_breadcrumb();
+        }
+        Ok(moved)
+    }
+
+    /// When another process moved the session, goes on where it is.
+    pub(super) fn follow_move(&mut self) -> Result<()> {
+        if let Backend::File(file) = &mut self.backend
+            && self.started
+            && self.latched.is_none()
+            && file.moved_meanwhile(&self.view).is_some()
+        {
+            let now = self.options.generator.now_ms();
+            let caught = self.begin_append(now).map(drop);
+            self.latch(caught)?;
+        }
         Ok(())
     }
 
@@ -170,24 +200,66 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Writes the session at its new place, with its new header, then removes the old file. So it
-    /// does not matter whether both are on one file system.
-    fn move_file(&mut self, old: &Path, new: &Path, new_cwd: &Path, new_dir: PathBuf) -> Result<()> {
+    /// Moves file and artifacts; `false` when another process moved the session meanwhile. The new file is
+    /// written before the old one is removed: so it does not matter whether both are on one file system.
+    fn move_files(&mut self, old: &Path, new: &Path, new_cwd: &Path, new_dir: PathBuf) -> Result<bool> {
+        let Backend::File(file) = &self.backend else { return Ok(true) };
+        let mut artifacts = Artifacts::default();
+        let is_written = self.started || file.exists(&self.view);
+        let (before, latched) = (self.capture_state(), self.latched.clone());
+        let now = self.options.generator.now_ms();
+        let Backend::File(mut from) = std::mem::replace(&mut self.backend, Backend::Nowhere) else { return Ok(true) };
+        let mut to = self.options.session_file(new);
+        let real = from.path().to_owned();
+        let cwd = new_cwd.to_string_lossy();
+        let change = |view: &mut SessionView, pending: &mut Pending| {
+            view.set_header("cwd", &cwd);
+            pending.set_header("cwd", cwd.to_string());
+        };
+        let moved = if is_written {
+            from.move_to(&mut to, &mut self.view, &mut self.pending, now, change, || artifacts.go([&real, old], new))
+        } else {
+            change(&mut self.view, &mut self.pending);
+            artifacts.go([&real, old], new).map(Some)
+        };
+        match moved {
+            Ok(Some(())) => {
+                self.backend = Backend::File(to);
+                self.path = Some(new.to_owned());
+                (self.cwd, self.session_dir) = (new_cwd.to_owned(), new_dir);
+                (self.started, self.latched) = (is_written, None);
+                let is_link = std::fs::symlink_metadata(old).is_ok_and(|metadata| metadata.is_symlink());
+                if old != real && is_link {
+                    // The name the session was opened by leads nowhere now.
+                    let _: io::Result<()> = disk::unlink_hidden(old);
+                }
+                if let (Err(error), Some(log)) = (artifacts.finish(), &self.options.logger) {
+                    log(&format!("artifacts that were copied are at their old place too: {error}"));
+                }
+                Ok(true)
+            }
+            Ok(None) => {
+                self.backend = Backend::File(from);
+                Ok(false)
+            }
+            Err(error) => {
+                let put_back = artifacts.put_back();
+                self.backend = Backend::File(from);
+                self.put_back(before, latched);
+                Err(put_back.err().map_or(error.clone(), |besides| error.besides(&besides)))
+            }
+        }
+    }
+
+    /// The same in a storage of the caller's own.
+    fn move_stored(&mut self, old: &Path, new: &Path, new_cwd: &Path, new_dir: PathBuf) -> Result<()> {
         if self.storage_exists(new) {
-            return Err(Error::new(ErrorCode::AlreadyExists, "cannot move the session: the file exists").at(new));
+            return Err(exists("cannot move the session: the file exists", new));
         }
         let (before, latched) = (self.capture_state(), self.latched.clone());
         let had_file = self.storage_exists(old);
         let mut old_backend = std::mem::replace(&mut self.backend, Backend::Nowhere);
         let moved = match &mut old_backend {
-            // The old file's lock is held until it is gone: what another process appends is either
-            // taken along or finds no file.
-            Backend::File(file) if had_file => file.locked(|file| {
-                let now = self.options.generator.now_ms();
-                file.catch_up(&mut self.view, &mut self.pending, now)?;
-                self.write_moved(new, new_cwd, new_dir, true)?;
-                self.remove_session_file(old)
-            }),
             Backend::Storage(stored) if had_file => {
                 let now = self.options.generator.now_ms();
                 stored
@@ -225,7 +297,7 @@ impl SessionManager {
     fn storage_exists(&self, path: &Path) -> bool {
         match &self.options.storage {
             Some(storage) => storage.exists(path),
-            None => path.exists(),
+            None => disk::is_there(path),
         }
     }
 
@@ -234,47 +306,76 @@ impl SessionManager {
             Some(storage) => storage.unlink(path),
             None => {
                 disk::unlink(path).map_err(|error| Error::io(error, "cannot remove the session", path))?;
-                let _: io::Result<()> = std::fs::remove_file(crate::storage::lock::path_for(path));
+                let _: io::Result<()> = disk::unlink_hidden(&crate::storage::lock::path_for(path));
                 Ok(())
             }
         }
     }
 }
 
-/// The artifact folder on its way.
+fn exists(what: &str, path: &Path) -> Error {
+    Error::new(ErrorCode::AlreadyExists, what).at(path)
+}
+
+/// Moves a session's directory of artifacts, and can undo it until the old file is gone.
+#[derive(Default)]
 struct Artifacts {
-    /// Old and new place, when there is such a folder.
-    moved: Option<(PathBuf, PathBuf)>,
+    /// Old and new place, when there is such a directory.
+    dirs: Option<(PathBuf, PathBuf)>,
+    state: Moved,
+}
+
+#[derive(Default, PartialEq, Eq)]
+enum Moved {
+    #[default]
+    Not,
+    Renamed,
+    /// They are at both places.
+    Copied,
 }
 
 impl Artifacts {
-    fn begin(old: &Path, new: &Path, in_files: bool) -> Result<Self> {
-        let dirs = artifacts_dir(old).zip(artifacts_dir(new)).filter(|(old, _)| in_files && old.is_dir());
-        let Some((old, new)) = dirs else { return Ok(Self { moved: None }) };
-        if new.exists() {
-            return Err(Error::new(ErrorCode::AlreadyExists, "cannot move the artifacts: the folder exists").at(&new));
+    /// Renames the directory that is beside the first of the names of the session that has one, or copies
+    /// it to another file system.
+    fn go(&mut self, names: [&Path; 2], session: &Path) -> Result<()> {
+        let old = names.into_iter().filter_map(artifacts_dir).find(|dir| dir.is_dir());
+        let Some((old, new)) = old.zip(artifacts_dir(session)) else { return Ok(()) };
+        let occupied = || exists("cannot move the artifacts: the directory exists", &new);
+        let failed = |error| Error::io(error, "cannot move the artifacts", &old);
+        self.dirs = Some((old.clone(), new.clone()));
+        match disk::rename_new(&old, &new) {
+            Ok(true) => self.state = Moved::Renamed,
+            Ok(false) => return Err(occupied()),
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                if disk::is_there(&new) {
+                    return Err(occupied());
+                }
+                self.state = Moved::Copied;
+                copy_dir(&old, &new).map_err(failed)?;
+            }
+            Err(error) => return Err(failed(error)),
         }
-        move_dir(&old, &new).map_err(|error| Error::io(error, "cannot move the artifacts", &old))?;
-        Ok(Self { moved: Some((old, new)) })
+        // The old file is removed next.
+        disk::sync_dir(disk::dir_of(&new)).map_err(failed)
+    }
+
+    /// The old file is gone: so goes what was copied. It is at its new place in any case.
+    fn finish(self) -> io::Result<()> {
+        match self.dirs {
+            Some((old, _)) if self.state == Moved::Copied => disk::remove_dir_all(&old),
+            _ => Ok(()),
+        }
     }
 
     fn put_back(self) -> Result<()> {
-        let Some((old, new)) = self.moved else { return Ok(()) };
-        move_dir(&new, &old).map_err(|error| Error::io(error, "cannot put the artifacts back", &new))
+        let Some((old, new)) = self.dirs else { return Ok(()) };
+        let put_back = match self.state {
+            Moved::Not => Ok(()),
+            Moved::Renamed => disk::rename(&new, &old),
+            Moved::Copied => disk::remove_dir_all(&new),
+        };
+        put_back.map_err(|error| Error::io(error, "cannot put the artifacts back", &new))
     }
-}
-
-/// Moves a folder, across file systems too.
-fn move_dir(from: &Path, to: &Path) -> io::Result<()> {
-    match disk::rename(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
-        result => return result,
-    }
-    copy_dir(from, to).inspect_err(|_| {
-        // What was copied so far is not the folder.
-        let _: io::Result<()> = disk::remove_dir_all(to);
-    })?;
-    disk::remove_dir_all(from)
 }
 
 fn copy_dir(from: &Path, to: &Path) -> io::Result<()> {

@@ -1,8 +1,10 @@
 //! A folder of artifacts that goes to another file system.
 
-use super::copy_dir;
-use crate::storage::disk::{Op, faults};
+use super::{Artifacts, copy_dir};
+use crate::storage::disk::Op;
+use crate::storage::disk::faults::{self, Fault};
 use std::io::ErrorKind;
+use std::path::Path;
 
 // What a move removes at its old place would survive a power cut at the new one.
 #[test]
@@ -27,4 +29,60 @@ fn a_pipe_is_not_copied() {
     std::fs::create_dir(&from).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(from.join("pipe")).status().unwrap().success());
     assert_eq!(copy_dir(&from, &dir.path().join("to")).unwrap_err().kind(), ErrorKind::InvalidInput);
+}
+
+/// A session's directory of artifacts, on its way to another file system.
+#[cfg(target_os = "linux")]
+fn copied(dir: &Path) -> Artifacts {
+    let (old, new) = (dir.join("old.jsonl"), dir.join("new.jsonl"));
+    std::fs::create_dir_all(dir.join("old/below")).unwrap();
+    std::fs::write(dir.join("old/below/0.bash.log"), "output").unwrap();
+    let mut artifacts = Artifacts::default();
+    // EXDEV
+    faults::plan_every(Op::Rename, Fault::Errno(18));
+    artifacts.go([&old, &old], &new).unwrap();
+    faults::end();
+    for name in ["old", "new"] {
+        assert_eq!(std::fs::read(dir.join(name).join("below/0.bash.log")).unwrap(), b"output");
+    }
+    artifacts
+}
+
+// B6: until the old session file is gone, both directories are whole; then the old one goes. That it
+// cannot go is no failed move.
+#[cfg(target_os = "linux")]
+#[test]
+fn b06_copied_artifacts_are_removed_last() {
+    let dir = tempfile::tempdir().unwrap();
+    copied(dir.path()).finish().unwrap();
+    assert!(!dir.path().join("old").exists() && dir.path().join("new/below/0.bash.log").exists());
+
+    let dir = tempfile::tempdir().unwrap();
+    let artifacts = copied(dir.path());
+    faults::plan_every(Op::Unlink, Fault::Errno(13));
+    artifacts.finish().unwrap_err();
+    faults::end();
+    assert!(dir.path().join("new/below/0.bash.log").exists());
+}
+
+// B6: what is put back is whole.
+#[cfg(target_os = "linux")]
+#[test]
+fn b06_copied_artifacts_are_put_back() {
+    let dir = tempfile::tempdir().unwrap();
+    copied(dir.path()).put_back().unwrap();
+    assert!(dir.path().join("old/below/0.bash.log").exists() && !dir.path().join("new").exists());
+
+    // The copy stops half way.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("old")).unwrap();
+    std::fs::write(dir.path().join("old/0.bash.log"), "output").unwrap();
+    let names = ["old.jsonl", "new.jsonl"].map(|name| dir.path().join(name));
+    let mut artifacts = Artifacts::default();
+    faults::plan_every(Op::Rename, Fault::Errno(18));
+    std::os::unix::fs::symlink("nowhere", dir.path().join("old/link")).unwrap();
+    artifacts.go([&names[0], &names[0]], &names[1]).unwrap_err();
+    faults::end();
+    artifacts.put_back().unwrap();
+    assert!(dir.path().join("old/0.bash.log").exists() && !dir.path().join("new").exists());
 }

@@ -324,6 +324,9 @@ impl SessionManager {
             return Ok(());
         }
         self.started = self.is_persisted();
+        if let Backend::File(file) = &mut self.backend {
+            file.revive();
+        }
         let result = self.write(Backend::rewrite);
         if result.is_err() && self.latched.is_none() {
             // The file was locked: nothing was tried.
@@ -409,6 +412,7 @@ impl SessionManager {
             return Ok(());
         }
         let result = how(&mut self.backend, &mut self.view, &mut self.pending, now);
+        self.followed();
         self.latch(result)
     }
 
@@ -419,7 +423,8 @@ impl SessionManager {
     /// Keeps a failure in force, and logs it once. That another process held the lock passes.
     fn latch<T>(&mut self, result: Result<T>) -> Result<T> {
         let Err(error) = &result else { return result };
-        if error.code() != ErrorCode::Locked && self.latched.is_none() {
+        let passes = matches!(error.code(), ErrorCode::Locked | ErrorCode::Gone);
+        if !passes && self.latched.is_none() {
             self.latched = Some(error.clone());
             self.view.recall(&mut self.pending);
             if let Some(log) = &self.options.logger {
@@ -434,9 +439,25 @@ impl SessionManager {
     fn begin_append(&mut self, now_ms: i64) -> Result<Option<Begun>> {
         match &mut self.backend {
             Backend::File(file) if self.started && self.latched.is_none() => {
-                file.begin_append(&mut self.view, &mut self.pending, now_ms).map(Some)
+                let begun = file.begin_append(&mut self.view, &mut self.pending, now_ms);
+                self.followed();
+                begun.map(Some)
             }
             _ => Ok(None),
+        }
+    }
+
+    /// When the session was found where another process moved it, this manager is there too.
+    fn followed(&mut self) {
+        if let Backend::File(file) = &mut self.backend
+            && let Some(path) = file.take_followed()
+        {
+            if let Some(cwd) = &self.view.header().cwd {
+                self.cwd = PathBuf::from(cwd);
+            }
+            self.session_dir = path.parent().map(Path::to_owned).unwrap_or_default();
+            self.path = Some(path);
+            self.leave_breadcrumb();
         }
     }
 

@@ -61,7 +61,7 @@ impl SessionManager {
     pub(super) fn backend_exists(&self) -> bool {
         match &self.backend {
             Backend::Nowhere => false,
-            Backend::File(_) => self.path.as_deref().is_some_and(std::path::Path::exists),
+            Backend::File(file) => file.exists(&self.view),
             Backend::Storage(stored) => stored.exists(),
         }
     }

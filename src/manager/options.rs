@@ -288,6 +288,15 @@ impl ManagerOptions {
         Ok(manager)
     }
 
+    /// Deletes the session at `path` as [`FileSessionStorage::delete_session_with_artifacts`] does, waiting for
+    /// its lock as long as these options say.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn delete_session(&self, path: impl AsRef<Path>) -> Result<()> {
+        FileSessionStorage::delete(&paths::absolute(path.as_ref()), self.lock_timeout)
+    }
+
     /// A session that is kept nowhere.
     ///
     /// # Errors
@@ -360,14 +369,17 @@ impl ManagerOptions {
         BlobStore::new(self.dirs.blobs())
     }
 
+    /// The session's file at `path`.
+    pub(super) fn session_file(&self, path: &Path) -> SessionFile {
+        let sync_appends = self.durability == Durability::EveryAppend;
+        let file = SessionFile::new(path, self.blobs(), self.lock_timeout, sync_appends);
+        file.keep_replaced(self.keep_replaced)
+    }
+
     /// A way to keep the session at `path`.
     pub(super) fn backend(&self, path: &Path) -> Backend {
         match &self.storage {
-            None => {
-                let sync_appends = self.durability == Durability::EveryAppend;
-                let file = SessionFile::new(path, self.blobs(), self.lock_timeout, sync_appends);
-                Backend::File(file.keep_replaced(self.keep_replaced))
-            }
+            None => Backend::File(self.session_file(path)),
             Some(storage) => {
                 let stored = StoredSession::new(Arc::clone(storage), path, self.blobs());
                 Backend::Storage(stored.keep_replaced(self.keep_replaced))

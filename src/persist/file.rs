@@ -8,9 +8,11 @@ use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
+use crate::discovery::header_of;
 use crate::entry::{EntryKind, TitleSlot};
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, Identity};
+use crate::storage::in_use::{Fate, InUse};
 use crate::storage::lock::{Held, SessionLock};
 use crate::storage::{Source, TempFile, temp};
 use crate::view::{SessionView, ViewOptions};
@@ -24,6 +26,11 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct SessionFile {
     lock: SessionLock,
+    in_use: InUse,
+    /// The session was found at another path than the caller knows.
+    followed: bool,
+    /// That the session was deleted has been said.
+    gone_said: bool,
     inner: Inner,
 }
 
@@ -72,17 +79,6 @@ pub(crate) struct Known {
     ends_line: bool,
 }
 
-/// A session's file under its lock.
-pub(crate) struct CatchUp<'a>(&'a mut Inner);
-
-impl CatchUp<'_> {
-    /// Takes in what others wrote.
-    pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        let now = self.0.look()?;
-        self.0.catch_up(now, view, pending, now_ms).map(|_: Found| ())
-    }
-}
-
 /// An append that has begun: the lock is held, and the view has what others wrote.
 pub(crate) struct Begun {
     _held: Held,
@@ -116,7 +112,8 @@ impl SessionFile {
             batch: Batch::default(),
             path,
         };
-        Self { lock: SessionLock::new(&inner.path, lock_timeout), inner }
+        let (lock, in_use) = (SessionLock::new(&inner.path, lock_timeout), InUse::new(&inner.path));
+        Self { lock, in_use, followed: false, gone_said: false, inner }
     }
 
     /// Changes how long the lock is waited for.
@@ -153,6 +150,8 @@ impl SessionFile {
             return Ok(None);
         }
         temp::remove_leftover(&self.inner.path);
+        // Before it is read: from here on it is moved only in a way that this process learns of.
+        self.in_use.hold();
         let mut view = match self.inner.read() {
             Ok(view) => view,
             Err(error) if error.code() == ErrorCode::NotASession => return Ok(None),
@@ -170,19 +169,106 @@ impl SessionFile {
     }
 
     /// Takes the lock and looks at the path. An append to the file that is known needs no more; with
-    /// `verify`, another file may take the place of this one.
-    fn lock(&mut self, verify: bool) -> Result<(Held, &mut Inner, Option<Identity>)> {
-        let Self { lock, inner } = self;
+    /// `verify`, another file may take the place of this one. A session that another process moved is
+    /// gone on with where it is.
+    fn lock(&mut self, verify: bool, view: &SessionView) -> Result<(Held, Option<Identity>)> {
         if !verify {
-            let held = lock.acquire(false)?;
-            let now = inner.look()?;
-            if now.is_some() && now == inner.known {
-                return Ok((held, inner, now));
+            let held = self.lock.acquire(false)?;
+            let now = self.inner.look()?;
+            if now.is_some() && now == self.inner.known {
+                return Ok((held, now));
             }
         }
-        let held = lock.acquire(true)?;
-        let now = inner.look()?;
-        Ok((held, inner, now))
+        loop {
+            let held = self.lock.acquire(true)?;
+            let now = self.inner.look()?;
+            if now.is_none() && self.follow(view, true)? {
+                continue;
+            }
+            if now.is_some() {
+                self.in_use.hold();
+                self.gone_said = false;
+            }
+            return Ok((held, now));
+        }
+    }
+
+    /// Nothing stands at the path: goes to where another process moved the session, and says whether it
+    /// did. `locked`: the lock of the path is held.
+    ///
+    /// # Errors
+    /// `GONE`, once, when another process deleted it.
+    fn follow(&mut self, view: &SessionView, locked: bool) -> Result<bool> {
+        match self.in_use.said() {
+            Some(Fate::Deleted) if !self.gone_said => {
+                self.gone_said = true;
+                Err(gone(&self.inner.path))
+            }
+            Some(Fate::Moved(_)) => {
+                let Some(path) = self.moved_to(view) else { return Ok(false) };
+                if locked {
+                    // Made just now, where there is no session.
+                    self.lock.remove();
+                }
+                self.lock = self.lock.moved_to(&path);
+                self.in_use.follow_to(&path);
+                self.inner.path = path;
+                self.inner.known = None;
+                self.inner.file = None;
+                self.followed = true;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Where another process moved the session, when it is there.
+    fn moved_to(&self, view: &SessionView) -> Option<PathBuf> {
+        let mut last = None;
+        loop {
+            let Some(Fate::Moved(path)) = self.in_use.said() else { return None };
+            if path == self.inner.path {
+                return None;
+            }
+            if header_of(None, &path).ok().flatten().is_some_and(|header| header.id == view.header().id) {
+                return Some(path);
+            }
+            // It may have been moved on meanwhile.
+            if last.replace(path.clone()) == Some(path) {
+                return None;
+            }
+        }
+    }
+
+    /// Where the session is, when another process moved it and nothing was written since.
+    pub(crate) fn moved_meanwhile(&self, view: &SessionView) -> Option<PathBuf> {
+        if self.followed {
+            return Some(self.inner.path.clone());
+        }
+        let is_gone = self.inner.known.is_some() && !disk::is_there(&self.inner.path);
+        is_gone.then(|| self.moved_to(view)).flatten()
+    }
+
+    /// The session's path, when it was moved by another process since the last call, and was read there.
+    pub(crate) fn take_followed(&mut self) -> Option<PathBuf> {
+        let is_news = self.followed && self.inner.known.is_some();
+        self.followed &= !is_news;
+        is_news.then(|| self.inner.path.clone())
+    }
+
+    /// There is a file to write again, here or where another process moved it.
+    pub(crate) fn exists(&self, view: &SessionView) -> bool {
+        self.inner.path.exists() || self.moved_meanwhile(view).is_some()
+    }
+
+    /// The path, links followed.
+    pub(crate) fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The next write makes a session again that another process deleted.
+    pub(crate) fn revive(&mut self) {
+        self.gone_said = self.in_use.said() == Some(Fate::Deleted);
     }
 
     /// Appends what is unsaved; writes everything when nothing is there (R53b). The first write
@@ -206,31 +292,37 @@ impl SessionFile {
                 self.inner.write_anew(view, pending, now_ms)
             }
             Found::Known => self.inner.append(view, pending),
-            Found::Nothing => self.inner.write_first(view, pending, now_ms),
+            Found::Nothing => self.write_first(view, pending, now_ms),
         }
     }
 
     /// Takes the lock and takes in what others wrote, which comes before the entry that is to be
     /// appended (R53c).
     pub(crate) fn begin_append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<Begun> {
-        let (held, inner, now) = self.lock(view.is_migrated() || self.inner.sync_failed)?;
-        let found = inner.catch_up(now, view, pending, now_ms)?;
+        let (held, now) = self.lock(view.is_migrated() || self.inner.sync_failed, view)?;
+        let found = self.inner.catch_up(now, view, pending, now_ms)?;
         Ok(Begun { _held: held, found })
     }
 
     /// Writes everything: for the first time, or anew (R29, R31).
     pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        let (_held, inner, now) = self.lock(true)?;
-        match inner.catch_up(now, view, pending, now_ms)? {
-            Found::Known => inner.write_anew(view, pending, now_ms),
-            Found::Nothing => inner.write_first(view, pending, now_ms),
+        let (_held, now) = self.lock(true, view)?;
+        match self.inner.catch_up(now, view, pending, now_ms)? {
+            Found::Known => self.inner.write_anew(view, pending, now_ms),
+            Found::Nothing => self.write_first(view, pending, now_ms),
         }
     }
 
-    /// Runs `action` under the lock, with a way to take in what others wrote (R53).
-    pub(crate) fn locked<T>(&mut self, action: impl FnOnce(&mut CatchUp<'_>) -> Result<T>) -> Result<T> {
-        let _held = self.lock.acquire(true)?;
-        action(&mut CatchUp(&mut self.inner))
+    /// Writes everything where nothing is.
+    fn write_first(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.inner.write_anew(view, pending, now_ms)?;
+        // What was said of the session that was before is not said of this one.
+        if std::mem::take(&mut self.gone_said) {
+            self.in_use.forget();
+        }
+        self.in_use.hold();
+        temp::sweep(self.inner.dir());
+        Ok(())
     }
 
     /// Writes a copy of a session; nothing may be at the path.
@@ -241,7 +333,7 @@ impl SessionFile {
             return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.inner.path));
         }
         let (temp, ()) =
-            self.inner.write_file(source.source().len(), false, |sink| copy(source, header, lines, sink))?;
+            self.inner.write_file(source.source().len(), None, |sink| copy(source, header, lines, sink))?;
         temp.put_in_free_place(&self.inner.path).map_err(|error| self.inner.failed(error))?;
         self.inner.sync_dir().inspect_err(|_| {
             // A copy that nobody goes on in is not wanted.
@@ -249,6 +341,118 @@ impl SessionFile {
         })?;
         temp::sweep(self.inner.dir());
         Ok(())
+    }
+
+    /// Moves the session to where `to` is, whose file is made. The caller changes what the view says of
+    /// the place with `change`, and moves what belongs to the session with `along`, between writing the new
+    /// file and removing the old one.
+    ///
+    /// `None` when another process moved it meanwhile: the caller looks where it is.
+    ///
+    /// # Errors
+    /// `ALREADY_EXISTS` when there is something at the new path, `NOT_FOUND` when the session was removed
+    /// meanwhile, `GONE` when it was deleted; an error of writing. The old file is as it was then, and no
+    /// new one is left.
+    pub(crate) fn move_to(
+        &mut self,
+        to: &mut Self,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        now_ms: i64,
+        change: impl FnOnce(&mut SessionView, &mut Pending),
+        along: impl FnOnce() -> Result<()>,
+    ) -> Result<Option<()>> {
+        let had_file = self.inner.look()?.is_some();
+        if had_file && disk::is_there(&to.inner.path) {
+            // Or another process is moving this one there, and has not removed the old file yet.
+            let _held = self.lock.acquire(true)?;
+            if self.inner.look()?.is_none() {
+                return self.missing(view);
+            }
+        }
+        if !had_file && self.follow(view, false)? {
+            return Ok(None);
+        }
+        if disk::is_there(&to.inner.path) {
+            return Err(occupied(&to.inner.path));
+        }
+        let _held = if had_file {
+            let (old, new) = self.lock.acquire_both(&mut to.lock)?;
+            (Some(old), new)
+        } else {
+            (None, to.lock.acquire(true)?)
+        };
+        let result = self.move_locked(to, had_file, view, pending, now_ms, change, along);
+        if !matches!(result, Ok(Some(()))) {
+            to.take_back();
+        }
+        result
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "those of the call above")]
+    fn move_locked(
+        &mut self,
+        to: &mut Self,
+        had_file: bool,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        now_ms: i64,
+        change: impl FnOnce(&mut SessionView, &mut Pending),
+        along: impl FnOnce() -> Result<()>,
+    ) -> Result<Option<()>> {
+        let now = self.inner.look()?;
+        if had_file && now.is_none() {
+            return self.missing(view);
+        }
+        if now.is_some() != had_file {
+            return Ok(None);
+        }
+        if disk::is_there(&to.inner.path) {
+            return Err(occupied(&to.inner.path));
+        }
+        if now.is_some() {
+            self.inner.catch_up(now, view, pending, now_ms)?;
+        }
+        change(view, pending);
+        to.inner.write_placed(view, pending, now_ms, Some(&self.inner.path), TempFile::put_in_free_place)?;
+        along()?;
+        self.in_use.say(Some(&Fate::Moved(to.inner.path.clone())));
+        if had_file {
+            match disk::unlink(&self.inner.path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    self.in_use.say(None);
+                    return Err(Error::io(error, "cannot remove the session", &self.inner.path));
+                }
+                _ => {}
+            }
+            temp::remove_leftover(&self.inner.path);
+            self.lock.remove();
+        }
+        // Every process that has the session open keeps the file it has.
+        self.in_use.move_to(&to.inner.path);
+        std::mem::swap(&mut self.in_use, &mut to.in_use);
+        to.in_use.hold();
+        Ok(Some(()))
+    }
+
+    /// The session is gone from the path that is moved, whose lock is held: `None` when it is elsewhere.
+    fn missing(&mut self, view: &SessionView) -> Result<Option<()>> {
+        if self.follow(view, true)? {
+            return Ok(None);
+        }
+        Err(Error::new(ErrorCode::NotFound, "the session was removed").at(&self.inner.path))
+    }
+
+    /// Removes the file that this process made for a session that stays where it was, and the lock file
+    /// beside it. The lock is held.
+    fn take_back(&mut self) {
+        if self.inner.file.as_ref().is_some_and(|file| disk::is_at(file, &self.inner.path)) {
+            // Best effort: the old file is whole.
+            let _: std::io::Result<()> = disk::unlink(&self.inner.path);
+        }
+        if !disk::is_there(&self.inner.path) {
+            self.lock.remove();
+        }
     }
 
     /// What is known of the file.
@@ -264,11 +468,19 @@ impl SessionFile {
     /// What this process wrote is at the path no more: the file was replaced, cut or removed. Or the
     /// disk did not take it.
     pub(crate) fn has_lost_writes(&self) -> Result<bool> {
+        if self.gone_said {
+            // It is made again on purpose only.
+            return Err(gone(&self.inner.path));
+        }
         if self.inner.sync_failed {
             return Ok(true);
         }
         let Inner { dirty: true, known: Some(known), .. } = self.inner else { return Ok(false) };
-        Ok(self.inner.look()?.is_none_or(|now| now.inode != known.inode || now.len < known.len))
+        match self.inner.look()? {
+            None if self.in_use.said() == Some(Fate::Deleted) => Err(gone(&self.inner.path)),
+            None => Ok(true),
+            Some(now) => Ok(now.inode != known.inode || now.len < known.len),
+        }
     }
 
     /// Waits until everything written would survive a power cut (R30).
@@ -327,6 +539,7 @@ impl SessionFile {
     pub(crate) fn released(&mut self) {
         if self.inner.file.is_none() {
             self.inner.known = None;
+            self.in_use.release();
         }
     }
 }
@@ -523,27 +736,33 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes everything where nothing is.
-    fn write_first(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        self.write_anew(view, pending, now_ms)?;
-        temp::sweep(self.dir());
-        Ok(())
-    }
-
     /// Puts a new file in the place of the old, or where there is none (R31).
     fn write_anew(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        self.write_placed(view, pending, now_ms, None, TempFile::put_in_place)
+    }
+
+    fn write_placed(
+        &mut self,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        now_ms: i64,
+        from: Option<&Path>,
+        put: fn(TempFile, &Path) -> std::io::Result<()>,
+    ) -> Result<()> {
         // The old file goes without anybody asking whether the disk took what was written to it.
         view.recall(pending);
         // Listings go by when a session was used: a migration or a new name is not a use of it.
         let is_used = pending.unsaved.iter().any(|&index| view.tree().slot(index).kind == EntryKind::Message);
         let about = view.source().len();
-        let (temp, layout) = self.write_file(about, !is_used, |sink| rewrite(view, pending, now_ms, sink))?;
+        let like = from.unwrap_or(&self.path).to_owned();
+        let kept = Like { file: &like, keep_time: !is_used };
+        let (temp, layout) = self.write_file(about, Some(kept), |sink| rewrite(view, pending, now_ms, sink))?;
         // Ready before it is in place: from then on nothing can fail that loses track of it.
         let file = temp.file().try_clone().map_err(|error| self.failed(error))?;
         let source = file.try_clone().map_err(|error| self.failed(error))?;
         let source = Source::of_file(source, &self.path)?;
         let identity = source.identity()?;
-        temp.put_in_place(&self.path).map_err(|error| self.failed(error))?;
+        put(temp, &self.path).map_err(|error| self.failed(error))?;
         let old = view.rewritten(source, layout);
         view.set_path(&self.path);
         pending.clear();
@@ -559,16 +778,17 @@ impl Inner {
     }
 
     /// Writes a temporary file beside the session's and waits until it would survive a power cut.
-    /// With `keep_time` it was last changed when the file was that it will replace.
     fn write_file<T>(
         &mut self,
         about: u64,
-        keep_time: bool,
+        like: Option<Like<'_>>,
         write: impl FnOnce(&mut FileSink<'_>) -> Result<T>,
     ) -> Result<(TempFile, T)> {
         disk::create_dir(self.dir()).map_err(|error| self.failed(error))?;
         let temp = TempFile::of_session(&self.path).map_err(|error| self.failed(error))?;
-        temp.take_mode_of(&self.path);
+        if let Some(Like { file, .. }) = like {
+            temp.take_mode_of(file);
+        }
         disk::reserve(temp.file(), about).map_err(|error| self.failed(error))?;
         let mut sink = FileSink {
             file: temp.file(),
@@ -584,8 +804,8 @@ impl Inner {
             // Gives back what was reserved and is not needed, which the file would keep.
             disk::truncate(temp.file(), len).map_err(|error| self.failed(error))?;
         }
-        if keep_time {
-            temp.take_time_of(&self.path);
+        if let Some(Like { file, keep_time: true }) = like {
+            temp.take_time_of(file);
         }
         self.blobs.sync()?;
         disk::sync(temp.file()).map_err(|error| self.failed(error))?;
@@ -599,6 +819,21 @@ impl Inner {
     fn sync_dir(&self) -> Result<()> {
         disk::sync_dir(self.dir()).map_err(|error| self.failed(error))
     }
+}
+
+/// The file whose mode and owner a new one takes, and with `keep_time` when it was last changed.
+#[derive(Clone, Copy)]
+struct Like<'a> {
+    file: &'a Path,
+    keep_time: bool,
+}
+
+fn occupied(path: &Path) -> Error {
+    Error::new(ErrorCode::AlreadyExists, "cannot move the session: the file exists").at(path)
+}
+
+fn gone(path: &Path) -> Error {
+    Error::new(ErrorCode::Gone, "another process deleted the session").at(path)
 }
 
 /// The path with links followed, also those that lead to nothing yet.

@@ -314,13 +314,16 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
 
 /// Copies a plain file to a new one, which would survive a power cut.
 pub(crate) fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    // A pipe would be waited for, a device may have no end.
-    let from = open_plain(from)?;
-    let copy = create_new(to)?;
-    step(Op::Write)?;
-    io::copy(&mut &from, &mut &copy)?;
-    copy.set_permissions(from.metadata()?.permissions())?;
+    copy_plain(from, to)?;
+    let copy = File::open(to)?;
+    copy.set_permissions(std::fs::metadata(from)?.permissions())?;
     sync(&copy)
+}
+
+/// Removes a directory; fails when anything is in it.
+pub(crate) fn remove_empty_dir(path: &Path) -> io::Result<()> {
+    step(Op::Hidden)?;
+    std::fs::remove_dir(path)
 }
 
 /// Removes a directory and everything in it.
@@ -353,6 +356,30 @@ pub(crate) fn try_lock(file: &File) -> io::Result<TryLock> {
 /// The same of a hidden file, where it is no error that it fails.
 pub(crate) fn try_lock_hidden(file: &File) -> io::Result<TryLock> {
     try_lock_with(Op::Hidden, file, File::try_lock)
+}
+
+/// The same, as one of several that may have it.
+pub(crate) fn try_share_hidden(file: &File) -> io::Result<TryLock> {
+    try_lock_with(Op::Hidden, file, File::try_lock_shared)
+}
+
+/// Adds to a hidden file.
+pub(crate) fn append_hidden(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    step(Op::Hidden)?;
+    file.seek(io::SeekFrom::End(0))?;
+    file.write_all(bytes)
+}
+
+/// Gives a hidden file another name.
+pub(crate) fn rename_hidden(from: &Path, to: &Path) -> io::Result<()> {
+    step(Op::Hidden)?;
+    std::fs::rename(from, to)
+}
+
+/// Removes a hidden file.
+pub(crate) fn unlink_hidden(path: &Path) -> io::Result<()> {
+    step(Op::Hidden)?;
+    std::fs::remove_file(path)
 }
 
 fn try_lock_with(op: Op, file: &File, lock: fn(&File) -> Result<(), TryLockError>) -> io::Result<TryLock> {

@@ -1,6 +1,7 @@
 //! The storage that is the file system.
 
 use super::disk;
+use super::in_use::{Fate, InUse};
 use super::lock::{self, SessionLock};
 use super::session_storage::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode, fits};
 use super::{source, temp};
@@ -8,6 +9,7 @@ use crate::error::{Error, ErrorCode, Result};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Keeps sessions as files. A [`SessionManager`](crate::SessionManager) does not go through these
 /// methods for files: it appends with one `write` under a lock. They are for programs that look
@@ -17,13 +19,20 @@ pub struct FileSessionStorage;
 
 impl FileSessionStorage {
     /// Removes a session file and its folder of artifacts (R56): the file first, so that what
-    /// cannot be removed never leaves a session without its artifacts.
+    /// cannot be removed never leaves a session without its artifacts. What was set aside when the session
+    /// took the place of a file that was not one (`NAME.invalid-TIME`) goes too. A process that has the
+    /// session open learns of it with its next write, which is an error of code `GONE`.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a path that does not end in `.jsonl`, `NOT_FOUND` for a missing
-    /// file, and nothing else is touched then. When only the artifacts stayed the error says so.
+    /// file, `LOCKED` when another process holds the session's lock for 10 seconds, and nothing else is
+    /// touched then. When only the artifacts stayed the error says so.
     pub fn delete_session_with_artifacts(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
+        Self::delete(path.as_ref(), lock::TIMEOUT)
+    }
+
+    /// The same, with another time to wait for the lock.
+    pub(crate) fn delete(path: &Path, lock_timeout: Duration) -> Result<()> {
         let Some(artifacts) = artifacts_dir(path) else {
             return Err(Error::new(ErrorCode::InvalidArgument, "a session file ends in .jsonl").at(path));
         };
@@ -31,12 +40,23 @@ impl FileSessionStorage {
         if metadata.is_dir() {
             return Err(source::is_a_folder(path));
         }
-        let mut lock = SessionLock::new(path, lock::TIMEOUT);
+        let mut lock = SessionLock::new(path, lock_timeout);
         let held = lock.acquire(true)?;
-        disk::unlink(path).map_err(|error| Error::io(error, "cannot delete the session", path))?;
+        let mut in_use = InUse::new(path);
+        in_use.say(Some(&Fate::Deleted));
+        if let Err(error) = disk::unlink(path) {
+            in_use.say(None);
+            return Err(Error::io(error, "cannot delete the session", path));
+        }
+        in_use.remove();
         temp::remove_leftover(path);
-        let _: io::Result<()> = std::fs::remove_file(lock::path_for(path));
+        lock.remove();
         drop(held);
+        for aside in set_aside(path) {
+            let _: io::Result<()> = disk::unlink_hidden(&aside);
+        }
+        // A name that a power cut brings back is that of a session that was not deleted.
+        let _: io::Result<()> = disk::sync_dir(disk::dir_of(path));
         let removed = match std::fs::symlink_metadata(&artifacts) {
             Ok(metadata) if metadata.is_dir() => disk::remove_dir_all(&artifacts),
             // A link is not followed, and not what this session made.
@@ -47,6 +67,23 @@ impl FileSessionStorage {
             Error::io(error, &format!("Session file deleted but failed to remove artifacts directory {dir}"), path)
         })
     }
+}
+
+/// What was set aside when a session took the place of what was not one: `NAME.invalid-TIME`.
+fn set_aside(session: &Path) -> Vec<PathBuf> {
+    let name = session.file_name().unwrap_or_default().as_encoded_bytes();
+    let is_time = |text: &[u8]| {
+        let form = b"0000-00-00T00-00-00-000Z";
+        text.len() == form.len()
+            && text.iter().zip(form).all(|(c, of)| if *of == b'0' { c.is_ascii_digit() } else { c == of })
+    };
+    let is_copy = |entry: &std::fs::DirEntry| {
+        let found = entry.file_name();
+        let time = found.as_encoded_bytes().strip_prefix(name).and_then(|rest| rest.strip_prefix(b".invalid-"));
+        time.is_some_and(is_time) && entry.file_type().is_ok_and(|kind| kind.is_file())
+    };
+    let entries = std::fs::read_dir(disk::dir_of(session)).into_iter().flatten().flatten();
+    entries.filter(is_copy).map(|entry| entry.path()).collect()
 }
 
 /// The folder of a session's artifacts: its file without `.jsonl`.

@@ -48,6 +48,32 @@ impl SessionLock {
         self.timeout = timeout;
     }
 
+    /// The lock of the same session at another path.
+    pub(crate) fn moved_to(&self, session: &Path) -> Self {
+        Self::new(session, self.timeout)
+    }
+
+    /// Takes the locks of two sessions. Whoever takes both takes them in the same order, so that no two
+    /// processes wait for each other.
+    pub(crate) fn acquire_both(&mut self, other: &mut Self) -> Result<(Held, Held)> {
+        // Two spellings of a directory must not be two places in the order.
+        let key =
+            |lock: &Self| lock.path.parent().map(|dir| std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()));
+        let keys = (key(self), key(other));
+        if (&keys.0, self.path.file_name()) < (&keys.1, other.path.file_name()) {
+            let held = self.acquire(true)?;
+            Ok((held, other.acquire(true)?))
+        } else {
+            let held = other.acquire(true)?;
+            Ok((self.acquire(true)?, held))
+        }
+    }
+
+    /// Removes the lock file, for the one that holds the lock of a session that is there no more.
+    pub(crate) fn remove(&self) {
+        let _: io::Result<()> = disk::unlink_hidden(&self.path);
+    }
+
     /// Closes the lock file; the next call opens it again.
     pub(crate) fn close(&mut self) {
         self.file = None;

@@ -3,6 +3,7 @@
 
 pub(crate) mod disk;
 mod file;
+pub(crate) mod in_use;
 pub(crate) mod lock;
 mod memory;
 pub(crate) mod note;

@@ -1,7 +1,8 @@
 //! Moving sessions from one folder to another without touching what anybody else has there.
 
 use super::disk::{self, is_there, rename_new};
-use super::lock::{self, Held, SessionLock};
+use super::in_use::Alone;
+use super::lock::{Held, SessionLock};
 use super::{artifacts_dir, temp};
 use crate::error::Result;
 use std::ffi::OsStr;
@@ -10,8 +11,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Moves those sessions of `from` that are `mine` to `to`, each with its folder of artifacts, and
-/// gives how many. What somebody has locked, what has a namesake in `to`, and what is no session
-/// stays; `from` goes when nothing is left in it (R57).
+/// gives how many. What another process has open or locked, what has a namesake in `to`, and what is not a
+/// session stays; `from` goes when nothing is left in it (R57).
 ///
 /// # Errors
 /// The first that stopped a session from being moved; the others were moved all the same.
@@ -37,8 +38,9 @@ pub(crate) fn move_sessions(from: &Path, to: &Path, mine: impl Fn(&Path) -> bool
         // Names that a power cut takes back are where they were.
         let _: io::Result<()> = disk::sync_dir(to).and_then(|()| disk::sync_dir(from));
     }
+    temp::sweep(from);
     // Fails when anything is left.
-    let _: io::Result<()> = std::fs::remove_dir(from);
+    let _: io::Result<()> = disk::remove_empty_dir(from);
     failed.map(|()| moved)
 }
 
@@ -49,15 +51,18 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     // Whoever is writing the session stays with it; so does the one who cannot be asked.
-    let held = SessionLock::new(old, Duration::ZERO).acquire(true);
+    let mut lock = SessionLock::new(old, Duration::ZERO);
+    let held = lock.acquire(true);
     if !held.as_ref().is_ok_and(Held::is_locked) {
         return Ok(false);
     }
     if !is_there(old) {
         // Another process moved it meanwhile; the lock file was made anew just now.
-        let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
+        lock.remove();
         return Ok(false);
     }
+    // Nor is it moved away from a process that has it open and is not writing just now.
+    let Some(_alone) = Alone::with(old) else { return Ok(false) };
     if let Some(dir) = new.parent() {
         disk::create_dir(dir)?;
     }
@@ -67,7 +72,7 @@ fn move_session(old: &Path, new: &Path) -> io::Result<bool> {
     let moved = if has_artifacts && !artifacts_moved { Ok(false) } else { rename_new(old, new) };
     if matches!(moved, Ok(true)) {
         temp::remove_leftover(old);
-        let _: io::Result<()> = std::fs::remove_file(lock::path_for(old));
+        lock.remove();
     } else if artifacts_moved {
         let put_back = rename_new(&new_artifacts, &old_artifacts);
         // Why the session stayed comes first.

@@ -3,6 +3,7 @@ use crate::storage::disk::{
     self,
     faults::{self, Fault},
 };
+use crate::storage::in_use::InUse;
 use crate::storage::lock::{SessionLock, path_for};
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +34,7 @@ impl Dirs {
         move_sessions(&self.old, &self.new, |_| true)
     }
 
-    /// Every file below, but for locks, with its text.
+    /// Every file below, but for locks of both kinds, with its text.
     fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         let mut dirs = vec![self.base.path().to_owned()];
@@ -42,7 +43,7 @@ impl Dirs {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     dirs.push(path);
-                } else if path.extension() != Some("lock".as_ref()) {
+                } else if path.extension() != Some("lock".as_ref()) && path.extension() != Some("use".as_ref()) {
                     let name = path.strip_prefix(self.base.path()).unwrap().to_str().unwrap().to_owned();
                     files.insert(name, fs::read_to_string(path).unwrap());
                 }
@@ -117,6 +118,29 @@ fn f6_what_is_locked_stays() {
     assert_eq!(dirs.run().unwrap(), 1);
     assert_eq!(dirs.files(), names([("new/a.jsonl", "A"), ("new/b.jsonl", "B")]));
     assert!(!dirs.old.exists() && !path_for(&dirs.new.join("a.jsonl")).exists());
+}
+
+// A10: a session that another process has open stays, also while nothing is written to it.
+#[test]
+fn a10_what_is_open_stays() {
+    let dirs = Dirs::new();
+    dirs.put("old/a.jsonl", "A");
+    dirs.put("old/b.jsonl", "B");
+    // What a process left that died.
+    dirs.put("old/.b.jsonl.use", "moved\0/elsewhere\0");
+    let mut one = InUse::new(&dirs.old.join("a.jsonl"));
+    let mut another = InUse::new(&dirs.old.join("a.jsonl"));
+    one.hold();
+    another.hold();
+    assert_eq!(dirs.run().unwrap(), 1);
+    assert_eq!(dirs.files(), names([("new/b.jsonl", "B"), ("old/a.jsonl", "A")]));
+    drop(one);
+    assert_eq!(dirs.run().unwrap(), 0);
+    drop(another);
+    assert_eq!(dirs.run().unwrap(), 1);
+    assert_eq!(dirs.files(), names([("new/a.jsonl", "A"), ("new/b.jsonl", "B")]));
+    assert!(!dirs.old.exists());
+    assert_eq!(fs::read_dir(&dirs.new).unwrap().count(), 2);
 }
 
 #[test]

@@ -156,38 +156,55 @@ pub(crate) fn remove_leftover(target: &Path) {
     remove_if_dead(&path_for(target));
 }
 
-/// How long ago a file was written to that [`sweep`] removes. No process of ours writes one that it
-/// has not locked; another program's of the same name may be.
+/// How long ago a temporary file was written to that [`sweep`] removes. No process of ours writes one that
+/// it has not locked; another program's of the same name may be.
 const OLD: Duration = Duration::from_secs(60);
 
-/// Removes the hidden files of ours in a directory whose processes died: temporary ones, and those
-/// that say that a session is in use.
+/// Removes the hidden files of ours in a directory whose processes died: temporary ones, those that say
+/// that a session is in use, and locks of sessions that are not there.
 pub(crate) fn sweep(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        if is_hidden_of_session(entry.file_name().as_encoded_bytes())
-            && entry.metadata().is_ok_and(|metadata| {
+        let path = entry.path();
+        let is_left = match hidden(entry.file_name().as_encoded_bytes()) {
+            Some(Hidden::Temporary) => entry.metadata().is_ok_and(|metadata| {
                 let age = metadata.modified().ok().and_then(|at| at.elapsed().ok());
                 metadata.is_file() && age.is_some_and(|age| age >= OLD)
-            })
-        {
-            remove_if_dead(&entry.path());
+            }),
+            Some(Hidden::Use) => true,
+            Some(Hidden::Lock(session)) => !disk::is_there(&path.with_file_name(session)),
+            None => false,
+        };
+        if is_left {
+            remove_if_dead(&path);
         }
     }
 }
 
-/// `.NAME.jsonl.tmp`, `.NAME.jsonl.<16 hex digits>.tmp`, `.NAME.jsonl.use`; or a hash in the place of
-/// the session's name.
-fn is_hidden_of_session(name: &[u8]) -> bool {
+/// What a hidden file of ours is for.
+enum Hidden {
+    Temporary,
+    Use,
+    /// The lock of the session of that name.
+    Lock(OsString),
+}
+
+/// `.NAME.jsonl.tmp`, `.NAME.jsonl.<16 hex digits>.tmp`, `.NAME.jsonl.use`, `.NAME.jsonl.lock`; of the
+/// first three also with a hash in the place of the session's name.
+fn hidden(name: &[u8]) -> Option<Hidden> {
     let is_hex = |text: &[u8], len| text.len() == len && text.iter().all(u8::is_ascii_hexdigit);
-    let Some(name) = name.strip_prefix(b".") else { return false };
-    let (name, of_temp) = match (name.strip_suffix(b".tmp"), name.strip_suffix(b".use")) {
-        (Some(name), _) => (name, true),
-        (_, Some(name)) => (name, false),
-        _ => return false,
-    };
     let is_session = |name: &[u8]| name.ends_with(b".jsonl") || is_hex(name, 64);
-    let random = name.iter().rposition(|&byte| byte == b'.').filter(|_| of_temp);
-    is_session(name) || random.is_some_and(|dot| is_hex(&name[dot + 1..], 16) && is_session(&name[..dot]))
+    let name = name.strip_prefix(b".")?;
+    if let Some(session) = name.strip_suffix(b".lock") {
+        let session = std::str::from_utf8(session).ok().filter(|name| name.ends_with(".jsonl"))?;
+        return Some(Hidden::Lock(session.into()));
+    }
+    if let Some(session) = name.strip_suffix(b".use") {
+        return is_session(session).then_some(Hidden::Use);
+    }
+    let name = name.strip_suffix(b".tmp")?;
+    let random = name.iter().rposition(|&byte| byte == b'.');
+    let is_random = random.is_some_and(|dot| is_hex(&name[dot + 1..], 16) && is_session(&name[..dot]));
+    (is_session(name) || is_random).then_some(Hidden::Temporary)
 }
 
 /// Removes a hidden file of ours that nobody has locked; says whether it did. Where there are no locks,
@@ -198,5 +215,5 @@ fn remove_if_dead(path: &Path) -> bool {
         return false;
     };
     let is_dead = matches!(disk::try_lock_hidden(&file), Ok(TryLock::Taken | TryLock::NoLocks));
-    is_dead && disk::is_at(&file, path) && disk::unlink(path).is_ok()
+    is_dead && disk::is_at(&file, path) && disk::unlink_hidden(path).is_ok()
 }

@@ -1,7 +1,7 @@
 //! The lock beside a session, and who is told what became of it.
 
 use super::common::{ASSISTANT, Dir, USER, file, ids, read};
-use leaflog::{ErrorCode, SessionView, TitleSource};
+use leaflog::{DirNaming, Environment, ErrorCode, FileSessionStorage, SessionView, TitleSource};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,11 +95,14 @@ fn a11_leftovers_of_sessions_that_never_were() {
         path
     };
     let hash = "0123456789abcdef".repeat(4);
+    let _other = dir.options().open(file(&m)).unwrap();
     let dead = [
         put(".a.jsonl.tmp", 100),
         put(".a.jsonl.0123456789abcdef.tmp", 100),
         put(&format!(".{hash}.tmp"), 100),
         put(&format!(".{hash}.0123456789abcdef.tmp"), 100),
+        put(".a.jsonl.use", 0),
+        put(".a.jsonl.lock", 0),
     ];
     let written = put(".b.jsonl.tmp", 100);
     let lock = fs::File::open(&written).unwrap();
@@ -111,6 +114,9 @@ fn a11_leftovers_of_sessions_that_never_were() {
         put(".a.txt.tmp", 100),
         put(".a.jsonl.0123.tmp", 100),
         put(".a.jsonl", 100),
+        put(".a.txt.lock", 100),
+        beside(&file(&m), ".use"),
+        beside(&file(&m), ".lock"),
     ];
     m.fork().unwrap();
     assert!(dead.iter().all(|path| !path.exists()));
@@ -150,4 +156,110 @@ fn u14_waiting_for_the_lock_without_the_manager() {
     let _held = hold_lock(&file(&m));
     assert!(m.append_message(USER).unwrap_err().message().contains("waited 0 ms"));
     assert!(dir.options().in_memory("/home/ada/shop").unwrap().lock_wait(Duration::ZERO).is_none());
+}
+
+// G12: a deletion is said to the process that has the session open, once; then it is a wish.
+#[test]
+fn g12_an_open_session_is_deleted() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let mut other = dir.options().open(file(&m)).unwrap();
+    let mut third = dir.options().open(file(&m)).unwrap();
+    // Not synced yet.
+    m.append_message(USER).unwrap();
+    let aside = dir.put("s.jsonl.invalid-2026-01-02T03-04-05-678Z", "of another");
+    let names = ["2026-01-02T03-04-05-678Z", "2026-01-02T03-04-05-678", "note"];
+    let asides = names.map(|time| {
+        let path = PathBuf::from(format!("{}.invalid-{time}", file(&m).display()));
+        fs::write(&path, "x").unwrap();
+        path
+    });
+    FileSessionStorage.delete_session_with_artifacts(file(&m)).unwrap();
+    assert_eq!(asides.map(|path| path.exists()), [false, true, true]);
+    assert!(aside.exists());
+    // A flush, and a close, make nothing again.
+    assert_eq!(m.flush().unwrap_err().code(), ErrorCode::Gone);
+    assert_eq!(m.close().unwrap_err().code(), ErrorCode::Gone);
+    let error = leaflog::Error::from(m.append_message(USER).unwrap_err());
+    assert_eq!(error.code(), ErrorCode::Gone);
+    assert!(!file(&m).exists());
+    let status = m.persist_status();
+    assert_eq!((status.error.map(|error| error.code()), status.unsaved), (None, 1));
+    assert_eq!(m.flush().unwrap_err().code(), ErrorCode::Gone);
+    assert!(!file(&m).exists());
+    m.append_message(USER).unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", "00000002", "00000003", "00000004"]);
+    m.flush().unwrap();
+    m.close().unwrap();
+    // To write it again on purpose needs no first try.
+    FileSessionStorage.delete_session_with_artifacts(file(&m)).unwrap();
+    m.ensure_on_disk().unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()).len(), 4);
+    // The others find a session there, and are told of what happens to it from then on.
+    other.append_message(USER).unwrap();
+    m.move_to("/home/ada/a").unwrap();
+    other.append_message(USER).unwrap();
+    assert_eq!(file(&other), file(&m));
+    FileSessionStorage.delete_session_with_artifacts(file(&m)).unwrap();
+    assert_eq!(other.append_message(USER).unwrap_err().code(), ErrorCode::Gone);
+    // This one did not look since the first time: what it knows of is not there.
+    assert_eq!(third.move_to("/home/ada/b").unwrap_err().code(), ErrorCode::Gone);
+    assert_eq!(third.cwd(), Path::new("/home/ada/shop"));
+}
+
+// R53b, F5: what a person removes is written again.
+#[test]
+fn g12_a_removed_file_is_written_again() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    fs::remove_file(file(&m)).unwrap();
+    m.append_message(USER).unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", "00000002"]);
+}
+
+// A10: with names relative to the home directory, a session that is open is not moved to the new directory.
+#[test]
+fn a10_an_open_session_is_not_relocated() {
+    let dir = Dir::new();
+    let home = dir.path().join("home");
+    let cwd = home.join("proj");
+    fs::create_dir_all(&cwd).unwrap();
+    let options = |naming| {
+        let environment = Environment::from_vars([("HOME", home.clone())]);
+        dir.options().environment(environment).dir_naming(naming)
+    };
+    let mut a = options(DirNaming::default()).create(&cwd).unwrap();
+    a.append_message(ASSISTANT).unwrap();
+    assert_eq!(a.save_artifact(b"first", "bash").unwrap(), "0");
+    let old = file(&a);
+    drop(options(DirNaming::HomeRelative).create(&cwd).unwrap());
+    assert!(old.exists());
+    assert_eq!(a.save_artifact(b"second", "bash").unwrap(), "1");
+    a.append_message(USER).unwrap();
+    assert_eq!(ids(&SessionView::open(&old).unwrap()).len(), 2);
+    drop(a);
+    drop(options(DirNaming::HomeRelative).create(&cwd).unwrap());
+    assert!(!old.exists());
+    let c = options(DirNaming::HomeRelative).continue_recent(&cwd).unwrap();
+    assert_eq!((ids(&c).len(), c.session_dir()), (2, &*dir.sessions().join("-proj")));
+    assert_eq!(read(&c.artifact_path("1").unwrap()), "second");
+}
+
+// A directory that cannot be written to is no reason not to open a session in it.
+#[cfg(unix)]
+#[test]
+fn a10_opening_in_a_read_only_directory() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let path = file(&m);
+    drop(m);
+    // The superuser may write there all the same.
+    fs::set_permissions(dir.shop(), fs::Permissions::from_mode(0o500)).unwrap();
+    let opened = dir.options().open(&path);
+    fs::set_permissions(dir.shop(), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(ids(&opened.unwrap()), ["00000001"]);
 }

@@ -1,8 +1,10 @@
 //! `move_to` (part C): file, artifacts and header go to another project's folder.
 
+use super::common::sequence_b;
 use super::common::{ASSISTANT, Dir, USER, file, ids, leaf, lines, names_in, read, text};
-use leaflog::{ErrorCode, SessionView, TitleSource};
+use leaflog::{ErrorCode, Generator, SessionManager, SessionView, TitleSource};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 // The header's cwd is rewritten in its place, every other byte stays; artifacts go along.
 #[test]
@@ -24,7 +26,7 @@ fn everything_goes() {
     assert_eq!(read(&dir.sessions().join("--home-ada-new--/s/sub/deep/f.jsonl")), "deep");
     // Nothing is left in the old folder, which stays.
     assert_eq!(names_in(&dir.shop()), [""; 0]);
-    assert_eq!(names_in(new.parent().unwrap()), [".s.jsonl.lock", "s", "s.jsonl"]);
+    assert_eq!(names_in(new.parent().unwrap()), [".s.jsonl.lock", ".s.jsonl.use", "s", "s.jsonl"]);
     // A new session begins in the new folder.
     m.new_session(None).unwrap();
     assert_eq!(file(&m).parent(), new.parent());
@@ -105,13 +107,14 @@ fn lines_of_others_go_along() {
     let dir = Dir::new();
     let mut m = dir.create();
     m.append_message(ASSISTANT).unwrap();
-    let mut other = dir.options().generator(super::common::sequence_b()).open(file(&m)).unwrap();
+    let mut other = dir.options().generator(sequence_b()).open(file(&m)).unwrap();
     let theirs = other.append_message(USER).unwrap();
     m.move_to("/home/ada/a").unwrap();
     assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", &theirs]);
     assert_eq!(leaf(&m).as_deref(), Some("00000001"));
-    // The other has lost its file, and writes it again at its place (R53b).
+    // The other goes on where the session is (U8).
     let more = other.append_message(USER).unwrap();
+    assert_eq!(file(&other), file(&m));
     assert_eq!(ids(&SessionView::open(file(&other)).unwrap()), ["00000001", &theirs, &more]);
 }
 
@@ -143,4 +146,171 @@ fn nothing_is_replaced() {
         m.append_message(USER).unwrap();
         assert_eq!(ids(&SessionView::open(&old).unwrap()).len(), 2);
     }
+}
+
+/// Does something in the middle of a move: when the time is asked for.
+#[derive(Clone, Default)]
+struct Meanwhile(Arc<Mutex<Option<Action>>>);
+
+type Action = Box<dyn FnOnce() + Send>;
+
+impl Meanwhile {
+    fn set(&self, action: impl FnOnce() + Send + 'static) {
+        *self.0.lock().unwrap() = Some(Box::new(action));
+    }
+}
+
+impl Generator for Meanwhile {
+    fn now_ms(&self) -> i64 {
+        let action = self.0.lock().unwrap().take();
+        action.into_iter().for_each(|action| action());
+        1_771_237_230_000
+    }
+
+    fn entry_id(&self) -> u32 {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0xc1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn session_id(&self) -> String {
+        "c000000000000001".into()
+    }
+}
+
+/// A started session that does something in the middle of its next move.
+fn interrupted(dir: &Dir) -> (SessionManager, Meanwhile) {
+    let meanwhile = Meanwhile::default();
+    let mut m = dir.options().generator(meanwhile.clone()).create("/home/ada/shop").unwrap();
+    m.append_message(ASSISTANT).unwrap();
+    (m, meanwhile)
+}
+
+// A1: the new place was free when it was looked at, and is not when it is written to.
+#[test]
+fn a01_a_session_that_appears_at_the_new_place() {
+    let dir = Dir::new();
+    let (mut m, meanwhile) = interrupted(&dir);
+    let (old, before) = (file(&m), text(&m));
+    let new = dir.sessions().join("--home-ada-a--").join(old.file_name().unwrap());
+    let theirs =
+        before.replace("/home/ada/shop", "/home/ada/a") + "{\"type\":\"custom\",\"id\":\"theirs\",\"parentId\":null}\n";
+    meanwhile.set({
+        let (new, theirs) = (new.clone(), theirs.clone());
+        move || std::fs::write(new, theirs).unwrap()
+    });
+    assert_eq!(m.move_to("/home/ada/a").unwrap_err().code(), ErrorCode::AlreadyExists);
+    assert_eq!((read(&new), read(&old)), (theirs, before));
+    assert_eq!((file(&m), m.cwd()), (old.clone(), Path::new("/home/ada/shop")));
+    m.append_message(USER).unwrap();
+    assert_eq!(ids(&SessionView::open(&old).unwrap()).len(), 2);
+}
+
+// B5: what is removed between the look and the lock is not made again by the way.
+#[test]
+fn b05_a_session_that_is_removed_meanwhile() {
+    let dir = Dir::new();
+    let (mut m, meanwhile) = interrupted(&dir);
+    let old = file(&m);
+    m.append_message(USER).unwrap();
+    meanwhile.set({
+        let old = old.clone();
+        // Another process writes to the session, so that there is something to take in under the lock.
+        move || std::fs::remove_file(old).unwrap()
+    });
+    let moved = m.move_to("/home/ada/a");
+    // It was there when the move began, or it was not: either way it is at one place, or at none.
+    let new = dir.sessions().join("--home-ada-a--").join(old.file_name().unwrap());
+    assert!(!old.exists());
+    match moved {
+        Ok(()) => assert_eq!(ids(&SessionView::open(&new).unwrap()).len(), 2),
+        Err(error) => {
+            assert_eq!(error.code(), ErrorCode::NotFound);
+            assert!(!new.exists());
+            assert_eq!(file(&m), old);
+        }
+    }
+    m.append_message(USER).unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()).len(), 3);
+}
+
+// U8: two that have one session open, and move it in turn.
+#[test]
+fn u08_each_goes_where_the_session_is() {
+    let dir = Dir::new();
+    let mut a = dir.create();
+    a.append_message(ASSISTANT).unwrap();
+    a.save_artifact(b"one", "bash").unwrap();
+    let mut b = dir.options().generator(sequence_b()).open(file(&a)).unwrap();
+    let mut c = dir.options().open(file(&a)).unwrap();
+    a.move_to("/home/ada/a").unwrap();
+    // To where it is already.
+    b.move_to("/home/ada/a").unwrap();
+    assert_eq!((file(&b), b.cwd(), b.session_dir()), (file(&a), a.cwd(), a.session_dir()));
+    b.move_to("/home/ada/b").unwrap();
+    b.append_message(USER).unwrap();
+    b.move_to("/home/ada/d").unwrap();
+    // From two places on, a name, and then an append.
+    assert!(a.set_session_name("Name", TitleSource::User).unwrap());
+    assert_eq!((file(&a), a.cwd()), (file(&b), Path::new("/home/ada/d")));
+    // An artifact before anything is written.
+    assert_eq!(c.save_artifact(b"two", "bash").unwrap(), "1");
+    assert_eq!(c.append_message(USER).unwrap().len(), 8);
+    assert_eq!(file(&c), file(&b));
+    assert_eq!(ids(&SessionView::open(file(&b)).unwrap()).len(), 3);
+    assert_eq!(SessionView::open(file(&b)).unwrap().title(), Some("Name"));
+    for gone in ["shop", "a", "b"] {
+        assert_eq!(names_in(&dir.sessions().join(format!("--home-ada-{gone}--"))), [""; 0], "{gone}");
+    }
+    assert_eq!(names_in(b.session_dir()).len(), 4);
+    drop((a, b, c));
+    assert_eq!(names_in(&dir.sessions().join("--home-ada-d--")).len(), 3);
+}
+
+// U8: what was said of one session is not believed of another.
+#[test]
+fn u08_another_session_at_the_place_that_was_said() {
+    let dir = Dir::new();
+    let mut a = dir.create();
+    a.append_message(ASSISTANT).unwrap();
+    let mut b = dir.options().generator(sequence_b()).open(file(&a)).unwrap();
+    let old = file(&a);
+    a.move_to("/home/ada/a").unwrap();
+    let other = text(&a).replace("a000000000000001", "f000000000000001");
+    std::fs::write(file(&a), &other).unwrap();
+    b.append_message(USER).unwrap();
+    assert_eq!((file(&b), text(&a)), (old.clone(), other));
+    assert_eq!(ids(&SessionView::open(old).unwrap()).len(), 2);
+}
+
+// A11: the session that a link leads to is moved, with its artifacts; the link leads nowhere, and goes.
+#[cfg(unix)]
+#[test]
+fn a11_through_a_link() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    m.save_artifact(b"one", "bash").unwrap();
+    let real = file(&m);
+    drop(m);
+    let link = dir.sessions().join("links/x.jsonl");
+    std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let mut m = dir.options().generator(sequence_b()).open(&link).unwrap();
+    m.append_message(USER).unwrap();
+    let mut other = dir.options().open(&real).unwrap();
+    m.move_to("/home/ada/a").unwrap();
+    assert_eq!(file(&m), dir.sessions().join("--home-ada-a--/x.jsonl"));
+    assert!(!real.exists() && !link.is_symlink());
+    assert_eq!(read(&m.artifact_path("0").unwrap()), "one");
+    other.append_message(USER).unwrap();
+    assert_eq!(file(&other), file(&m));
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()).len(), 3);
+    // One to nowhere, and a move that fails: the link stays.
+    std::os::unix::fs::symlink(file(&m), &link).unwrap();
+    let mut m = dir.options().open(&link).unwrap();
+    let blocker = dir.sessions().join("--home-ada-b--/x.jsonl");
+    std::fs::create_dir_all(&blocker).unwrap();
+    assert_eq!(m.move_to("/home/ada/b").unwrap_err().code(), ErrorCode::AlreadyExists);
+    assert!(link.exists());
 }

@@ -265,7 +265,8 @@ impl World {
             assert!(manager.state.path.is_none());
             return;
         };
-        assert_eq!(dir, manager.state.path.as_ref().unwrap().with_extension(""));
+        let path = self.moved_to(&manager.state).or(manager.state.path.clone()).unwrap();
+        assert_eq!(dir, path.with_extension(""));
         let known = self.artifacts.entry(dir).or_default();
         assert_eq!(id, known.len().to_string());
         known.insert(format!("{id}.tool.log"), vec![content]);

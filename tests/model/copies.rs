@@ -48,7 +48,10 @@ impl World {
             assert_eq!(self.settle(result).unwrap(), None);
             return;
         }
-        self.flushed(state);
+        self.follow(state);
+        if !self.refused {
+            self.flushed(state);
+        }
         if self.refused {
             self.settle(result);
             return;
@@ -100,7 +103,10 @@ impl World {
             return;
         };
         let result = manager.real.create_branched_session(&leaf);
-        self.flushed(&mut manager.state);
+        self.follow(&mut manager.state);
+        if !self.refused {
+            self.flushed(&mut manager.state);
+        }
         let state = &mut manager.state;
         if self.refused {
             self.settle(result);
@@ -167,7 +173,8 @@ impl World {
     pub fn move_to(&mut self, manager: &mut Manager, cwd: &Path) {
         let result = manager.real.move_to(cwd);
         let state = &mut manager.state;
-        if cwd == state.cwd {
+        self.follow(state);
+        if self.refused || cwd == state.cwd {
             self.settle(result);
             return;
         }
@@ -203,13 +210,21 @@ impl World {
         if self.files.contains_key(&new) || has_artifacts && self.artifacts.contains_key(&artifacts.1) {
             let error = result.unwrap_err();
             self.acknowledged &= self.now != Now::Killed;
-            assert!(self.refused || self.now == Now::Killed || error.code() == ErrorCode::AlreadyExists);
+            assert!(self.now != Now::Fine || error.code() == ErrorCode::AlreadyExists);
             return;
         }
         let before = state.clone();
         if !self.refused {
             let had_file = self.exists(state) && self.sync(state);
             state.started |= had_file;
+            if self.refused || !state.started {
+                state.in_use = None;
+            } else {
+                // The others are told.
+                self.hold(state);
+                self.uses.retain(|_, path| *path != new);
+                self.uses.insert(state.in_use.unwrap_or_default(), new.clone());
+            }
             state.path = Some(new);
             to_there(state);
             if state.started && !self.refused {

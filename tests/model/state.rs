@@ -101,6 +101,8 @@ pub struct State {
     pub dirty: bool,
     pub inode: u64,
     pub version: u64,
+    /// The file that says that the session is in use, and by which others are told where it goes.
+    pub in_use: Option<u64>,
 }
 
 pub struct Manager {

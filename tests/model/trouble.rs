@@ -73,7 +73,7 @@ impl World {
                 assert_eq!(file.texts(), after[path].texts(), "{path:?} lost what was acknowledged");
             }
         }
-        // A folder of artifacts is moved as one, before the file.
+        // A directory of artifacts is moved as one, between the new file and the end of the old (B7).
         let found = self.place.artifacts();
         assert!(found == before.1 || found == self.artifacts, "artifacts are {found:?}");
         self.artifacts = found;
@@ -83,6 +83,18 @@ impl World {
             false => self.fresh(&state.cwd),
         };
         self.managers[who] = Some(manager);
+        if matches!(op, Op::Move(..))
+            && let Some(other) = self.managers[1 - who].take()
+        {
+            // What it was told depends on the operation that was the last one.
+            let path = other.state.path.clone().filter(|path| self.files.contains_key(path));
+            drop(other.real);
+            self.managers[1 - who] = match path {
+                Some(path) => Some(self.open(&path)),
+                None if who == 1 => Some(self.fresh(&other.state.cwd)),
+                None => None,
+            };
+        }
     }
 
     /// The file of the model that is at the path: as before, or as some write of the step left it, or

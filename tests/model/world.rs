@@ -31,6 +31,8 @@ pub struct World {
     pub refused: bool,
     /// The step said that it succeeded.
     pub acknowledged: bool,
+    /// Where each session is that is in use, by the file that says so.
+    pub uses: BTreeMap<u64, PathBuf>,
     /// What the killed process may have written, in order.
     pub written: Vec<(PathBuf, File)>,
 }
@@ -47,6 +49,7 @@ impl World {
             now: Now::Fine,
             refused: false,
             acknowledged: true,
+            uses: BTreeMap::new(),
             written: Vec::new(),
         };
         world.managers[0] = Some(world.fresh(Path::new(PROJECTS[0])));
@@ -84,7 +87,39 @@ impl World {
         let dir = path.parent().unwrap().to_owned();
         let mut state = State::blank(dir, cwd);
         self.load_and_migrate(&mut state, path);
+        self.hold(&mut state);
         Manager { real, state, captured: None }
+    }
+
+    /// A manager says that it has the session open.
+    pub fn hold(&mut self, state: &mut State) {
+        let Some(path) = state.path.clone().filter(|_| self.place.place == Where::Files) else { return };
+        let is_here = |id: &u64| self.uses.get(id) == Some(&path);
+        if state.in_use.as_ref().is_some_and(is_here) {
+            return;
+        }
+        let others = self.managers.iter().flatten().filter_map(|manager| manager.state.in_use);
+        let id = others.into_iter().find(is_here).unwrap_or_else(|| {
+            self.serial += 1;
+            self.serial
+        });
+        self.uses.insert(id, path);
+        state.in_use = Some(id);
+    }
+
+    /// Where another manager moved the session.
+    pub fn moved_to(&self, state: &State) -> Option<PathBuf> {
+        let path = self.uses.get(&state.in_use?)?;
+        let id = self.files.get(path)?.header["id"].as_str();
+        let is_gone = state.path.as_ref().is_some_and(|path| !self.files.contains_key(path));
+        (is_gone && id == state.text("id").as_deref()).then(|| path.clone())
+    }
+
+    /// Goes where another manager moved the session, before anything else is done.
+    pub fn follow(&mut self, state: &mut State) {
+        if state.started && self.moved_to(state).is_some() {
+            self.sync(state);
+        }
     }
 
     /// The state of who has just read the file.
@@ -145,6 +180,12 @@ impl World {
             self.refused = true;
             return true;
         }
+        let moved = self.moved_to(state);
+        if let Some(path) = &moved {
+            state.dir = path.parent().unwrap().to_owned();
+            state.cwd = PathBuf::from(self.files[path].header["cwd"].as_str().unwrap());
+            state.path = moved;
+        }
         let Some(file) = state.path.as_ref().and_then(|path| self.files.get(path)) else { return false };
         if file.inode == state.inode && file.version == state.version {
             return true;
@@ -201,6 +242,7 @@ impl World {
         }
         state.old = file.format < 3;
         (state.inode, state.version) = (file.inode, file.version);
+        self.hold(state);
         true
     }
 
@@ -237,6 +279,7 @@ impl World {
         state.entries_mut().for_each(|seen| seen.changed = false);
         state.pending_header.clear();
         (state.inode, state.version, state.dirty, state.old) = (number, number, false, false);
+        self.hold(state);
     }
 
     /// What is unsaved is appended; everything is written when there is no file, or an older one.
@@ -263,14 +306,17 @@ impl World {
     }
 
     pub fn rewrite(&mut self, state: &mut State) {
-        self.sync(state);
+        let is_there = self.sync(state);
         if !self.refused {
+            if is_there {
+                self.hold(state);
+            }
             self.write_all(state);
         }
     }
 
     pub fn exists(&self, state: &State) -> bool {
-        state.path.as_ref().is_some_and(|path| self.files.contains_key(path))
+        state.path.as_ref().is_some_and(|path| self.files.contains_key(path)) || self.moved_to(state).is_some()
     }
 
     pub fn flushed(&mut self, state: &mut State) {
@@ -374,17 +420,24 @@ impl World {
                 if let Some((real, state)) = manager.captured.clone() {
                     assert_eq!(real.session_id(), state.text("id").unwrap());
                     manager.real.restore_state(real);
-                    manager.state = State { dirty: false, ..state };
+                    let in_use = manager.state.in_use.filter(|_| manager.state.path == state.path);
+                    manager.state = State { dirty: false, in_use, ..state };
                 }
             }
             Op::Reopen { close, .. } if self.persisted() => manager = self.reopen(manager, *close),
             Op::Second if self.place.place == Where::Files && self.managers[1].is_none() => {
                 if let Some(path) = manager.state.path.clone().filter(|path| self.files.contains_key(path)) {
-                    self.managers[1] = Some(self.open(&path));
+                    let mut second = self.open(&path);
+                    if let Some(id) = manager.state.in_use.filter(|id| self.uses.get(id) == Some(&path)) {
+                        second.state.in_use = Some(id);
+                    }
+                    self.managers[1] = Some(second);
                 }
             }
             Op::DropSecond => self.managers[1] = None,
-            Op::Outside(outside) if self.exists(&manager.state) => manager = self.outside(manager, outside),
+            Op::Outside(outside) if self.files.contains_key(manager.state.path.as_deref().unwrap_or(Path::new(""))) => {
+                manager = self.outside(manager, outside)
+            }
             Op::Reopen { .. } | Op::Second | Op::Outside(_) | Op::ForkFrom(..) => {}
             Op::Under(..) => unreachable!(),
         }
@@ -444,6 +497,7 @@ impl World {
                 && state.path.as_ref() == Some(&path);
             if !self.refused {
                 self.load_and_migrate(state, &path);
+                self.hold(state);
             }
         } else if !self.refused {
             self.begin(state, None);

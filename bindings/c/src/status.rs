@@ -34,6 +34,9 @@ pub enum leaflog_status {
     Closed = 11,
     /// Something is there already that must not be replaced.
     AlreadyExists = 12,
+    /// Another process deleted the session while this one had it open. It is said once: the next append, or
+    /// `leaflog_session_ensure_on_disk()`, writes everything again.
+    Gone = 13,
     /// A handle that is NULL, of another type, freed before, or never was one.
     InvalidHandle = 100,
     /// Another thread is using the handle, or a function of the caller that it called is. Nothing
@@ -55,7 +58,7 @@ pub enum leaflog_status {
 }
 
 /// The one table: numbers of this interface, codes of the core, names.
-const TABLE: [(leaflog_status, Option<ErrorCode>, &CStr); 21] = [
+const TABLE: [(leaflog_status, Option<ErrorCode>, &CStr); 22] = [
     (leaflog_status::Ok, None, c"OK"),
     (leaflog_status::NotFound, Some(ErrorCode::NotFound), c"NOT_FOUND"),
     (leaflog_status::IsADirectory, Some(ErrorCode::IsADirectory), c"IS_A_DIRECTORY"),
@@ -69,6 +72,7 @@ const TABLE: [(leaflog_status, Option<ErrorCode>, &CStr); 21] = [
     (leaflog_status::Locked, Some(ErrorCode::Locked), c"LOCKED"),
     (leaflog_status::Closed, Some(ErrorCode::Closed), c"CLOSED"),
     (leaflog_status::AlreadyExists, Some(ErrorCode::AlreadyExists), c"ALREADY_EXISTS"),
+    (leaflog_status::Gone, Some(ErrorCode::Gone), c"GONE"),
     (leaflog_status::InvalidHandle, None, c"INVALID_HANDLE"),
     (leaflog_status::Busy, None, c"BUSY"),
     (leaflog_status::Panic, None, c"PANIC"),

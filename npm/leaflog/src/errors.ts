@@ -14,6 +14,7 @@ export type LeaflogErrorCode =
 	| "LOCKED"
 	| "CLOSED"
 	| "ALREADY_EXISTS"
+	| "GONE"
 	| "INTERNAL";
 
 /** What went wrong, where, and because of what. */
