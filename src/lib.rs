@@ -96,7 +96,8 @@ pub use manager::{
 };
 pub use paths::{AgentDirs, DirNaming, Environment, session_roots};
 pub use report::{
-    DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
+    DuplicateId, EmptyCompaction, Fragment, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine,
+    SpreadValue, TrailingText,
 };
 pub use storage::{
     FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, StorageStat, WriterMode,

@@ -5,7 +5,8 @@
 
 use crate::entry::{BLOB_PREFIX, EntryKind, Facts, Field, MessageFacts, Role, TitleSlot, Usage, time};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::cursor::{Nothing, Search, Strings};
+use crate::json::cursor::{Checked, Nothing, Search, Strings};
+use crate::json::damage::{self, Damaged, OnDamage, ReadAhead};
 use crate::json::{Cursor, Json, Line, OnValue, Scanner, is_blank};
 use crate::storage::Source;
 use crate::tree::{Id, Names, Parent, Slot, hex_id};
@@ -29,8 +30,63 @@ pub(crate) struct Scan {
     /// order, so it is made in that of the file.
     pub(crate) usages: Vec<Usage>,
     collect_usages: bool,
+    pub(crate) damage: Damage,
     /// Physical lines.
     pub(crate) line_count: u64,
+}
+
+/// What damaged lines leave behind, beside the text that is skipped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Damage {
+    /// Entries that were begun and not finished, as far as they say what they hang on.
+    pub(crate) unfinished: Vec<Unfinished>,
+    /// Where something was lost that does not say what it was: entries before it, and its place in the file.
+    pub(crate) gaps: Vec<(u32, u64)>,
+    /// Values over several lines.
+    pub(crate) spread: Vec<Spread>,
+}
+
+/// The start of an entry of which the rest is lost. Ids are in WTF-8.
+#[derive(Clone, Debug)]
+pub(crate) struct Unfinished {
+    pub(crate) id: Vec<u8>,
+    pub(crate) parent: Option<Vec<u8>>,
+    /// Entries before it.
+    pub(crate) at: u32,
+    pub(crate) offset: u64,
+}
+
+/// An entry, a header or a title slot that ends on a later line than it begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) line: u64,
+    pub(crate) lines: u64,
+    /// Entries before it.
+    pub(crate) at: u32,
+    pub(crate) is_entry: bool,
+}
+
+impl Damage {
+    /// Adds what was found after this; `entries` and `lines` stand before it.
+    pub(crate) fn append(&mut self, part: Self, entries: u32, lines: u64) {
+        self.unfinished.extend(part.unfinished.into_iter().map(|begun| Unfinished { at: begun.at + entries, ..begun }));
+        self.gaps.extend(part.gaps.into_iter().map(|(at, offset)| (at + entries, offset)));
+        self.spread.extend(part.spread.into_iter().map(|value| Spread {
+            line: value.line + lines,
+            at: value.at + entries,
+            ..value
+        }));
+    }
+
+    /// The text of this entry goes over several lines of the file.
+    #[inline]
+    pub(crate) fn is_spread(&self, entry: u32) -> bool {
+        if self.spread.is_empty() {
+            return false;
+        }
+        let from = self.spread.partition_point(|value| value.at < entry);
+        self.spread[from..].iter().take_while(|value| value.at == entry).any(|value| value.is_entry)
+    }
 }
 
 /// A piece of the file that is not an entry, and not blank.
@@ -56,6 +112,11 @@ pub(crate) enum OtherKind {
     Invalid,
     /// The same, cut off by the end of the file.
     Torn,
+    /// Text in front of an entry or a header on the same line.
+    Fragment {
+        /// A value stands in front of it.
+        after_value: bool,
+    },
     /// Text after a line's last value.
     Trailing,
 }
@@ -110,7 +171,7 @@ pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<S
     let parts = (source.len() / BYTES_A_THREAD).clamp(1, most.min(MOST_THREADS));
     let mut bounds = vec![0];
     for part in 1..parts {
-        let bound = line_start(source, (source.len() / parts * part).max(bounds[bounds.len() - 1]))?;
+        let bound = part_start(source, (source.len() / parts * part).max(bounds[bounds.len() - 1]))?;
         bounds.push(bound);
     }
     bounds.push(source.len());
@@ -141,11 +202,12 @@ pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<S
 pub(crate) struct Reader {
     scanner: Scanner,
     facts: Facts,
+    ahead: ReadAhead,
 }
 
 impl Reader {
     pub(crate) fn new() -> Self {
-        Self { scanner: Scanner::new(), facts: Facts::default() }
+        Self { scanner: Scanner::new(), facts: Facts::default(), ahead: ReadAhead::new() }
     }
 
     /// Scans a piece of a file that grew: whole lines, the last one even without its newline.
@@ -163,7 +225,7 @@ impl Reader {
     pub(crate) fn entry(&mut self, text: &[u8]) -> Result<Scan> {
         let scan = self.lines(text, 0, 0)?;
         let whole = scan.slots.first().is_some_and(|slot| slot.offset == 0 && slot.len as usize == text.len());
-        if whole && scan.slots.len() == 1 && scan.others.is_empty() {
+        if whole && scan.slots.len() == 1 && scan.others.is_empty() && scan.damage.spread.is_empty() {
             return Ok(scan);
         }
         let message = "the text is not one entry: a JSON object with a string type, other than session";
@@ -255,6 +317,24 @@ impl<F: Search> OnValue for LoneObject<'_, F> {
     fn value(&mut self, _start: usize, _end: usize) {}
 }
 
+/// Where a part may begin: the first line that starts at `from` or later, with an object that is no part of a value over
+/// several lines. Those are set in, or end with a bracket; when there are only such lines, any of them.
+fn part_start(source: &Source, from: u64) -> Result<u64> {
+    const TRIES: usize = 1000;
+    let first = line_start(source, from)?;
+    let mut at = first;
+    for _ in 0..TRIES {
+        if at + 2 > source.len() {
+            break;
+        }
+        if *source.read(at, 2)? == *b"{\"" {
+            return Ok(at);
+        }
+        at = line_start(source, at + 1)?;
+    }
+    Ok(first)
+}
+
 /// The first line that starts at `from` or later.
 fn line_start(source: &Source, from: u64) -> Result<u64> {
     let mut at = from.saturating_sub(1);
@@ -331,8 +411,7 @@ pub(crate) fn pieces(
             offset += done as u64;
         } else if has_no_value(&buf[..have]) {
             // The crash of a file system leaves gigabytes of them (R48). Some stay, so that what comes
-            // is not taken for the start of its line: that may have a byte order mark, and its length
-            // tells a title slot.
+            // is not taken for the start of its line, which may have a byte order mark.
             let gone = have.saturating_sub(TitleSlot::LEN);
             buf.copy_within(gone..have, 0);
             have -= gone;
@@ -359,7 +438,7 @@ impl Scan {
     /// Scans the lines of `buf`, whose first byte is at `offset` of the source; the last line
     /// only when it is whole or the source `ends` there. Gives the bytes done with.
     fn piece(&mut self, reader: &mut Reader, buf: &[u8], offset: u64, ends: bool) -> Result<usize> {
-        let Reader { scanner, facts } = reader;
+        let Reader { scanner, facts, ahead } = reader;
         let mut start = 0;
         while start < buf.len() {
             let line = scanner.line(buf, start);
@@ -367,53 +446,73 @@ impl Scan {
             if !whole && !ends {
                 break;
             }
-            let end = line.end;
+            let mut end = line.end;
             self.line_count += 1;
-            self.line(buf, line, facts, start, offset, whole)?;
+            let (stop, values) = self.line(buf, line, facts, offset)?;
+            if stop < end {
+                let damaged = Damaged { buf, at: stop, end, is_first: values == 0, more: !ends };
+                match self.damaged(damaged, facts, ahead, offset)? {
+                    Some(last) => end = last,
+                    None => {
+                        self.line_count -= 1;
+                        break;
+                    }
+                }
+            }
             start = end + 1;
         }
         Ok(start.min(buf.len()))
     }
 
-    fn line(
-        &mut self,
-        buf: &[u8],
-        line: Line<'_>,
-        facts: &mut Facts,
-        start: usize,
-        offset: u64,
-        whole: bool,
-    ) -> Result<()> {
-        let end = line.end;
-        let mut reader = LineReader {
-            scan: self,
-            bytes: &buf[..end],
-            start,
-            offset,
-            whole,
-            facts,
-            is_object: false,
-            values: 0,
-            too_many: false,
-        };
+    /// Reads the values that a line begins with; gives where they end, and their number.
+    fn line(&mut self, buf: &[u8], line: Line<'_>, facts: &mut Facts, offset: u64) -> Result<(usize, usize)> {
+        let mut reader = LineReader::new(self, &buf[..line.end], offset, facts);
         let stop = line.values(&mut reader);
-        let (values, too_many) = (reader.values, reader.too_many);
-        if too_many {
-            return Err(Error::new(ErrorCode::InvalidArgument, "more entries than 4 billion").at_line(self.line_count));
-        }
-        if stop < end {
-            let mut text = &buf[stop..end];
-            if let [rest @ .., b'\r'] = text {
-                text = rest;
+        reader.values_read().map(|values| (stop, values))
+    }
+
+    /// Reads what of a line is no value. Gives the end of the last line that was read; `None` when that cannot be
+    /// known before more bytes are there.
+    #[cold]
+    fn damaged(
+        &mut self,
+        line: Damaged<'_>,
+        facts: &mut Facts,
+        ahead: &mut ReadAhead,
+        offset: u64,
+    ) -> Result<Option<usize>> {
+        let Damaged { buf, end, is_first, .. } = line;
+        let entries = self.entry_count();
+        let mut reader = LineReader::new(self, buf, offset, facts);
+        reader.after_value = !is_first;
+        let read = damage::read(line, ahead, &mut reader);
+        let (lost, lines) = (reader.lost, reader.lines);
+        let values = reader.values_read()?;
+        let rest = match read {
+            damage::Read::More => return Ok(None),
+            damage::Read::Spread(last) => {
+                let is_entry = self.entry_count() > entries;
+                self.damage.spread.push(Spread { line: self.line_count, lines, at: entries, is_entry });
+                self.line_count += lines - 1;
+                return Ok(Some(last));
             }
-            let kind = match (values, whole) {
-                (1.., _) => OtherKind::Trailing,
-                (0, true) => OtherKind::Invalid,
-                (0, false) => OtherKind::Torn,
+            damage::Read::Rest(rest) => rest,
+        };
+        if rest < end {
+            let mut text = &buf[rest..end];
+            if let [text_of_line @ .., b'\r'] = text {
+                text = text_of_line;
+            }
+            let kind = match (is_first && values == 0, end < buf.len()) {
+                (false, _) => OtherKind::Trailing,
+                (true, true) => OtherKind::Invalid,
+                (true, false) => OtherKind::Torn,
             };
-            self.other(kind, offset + stop as u64, text.len());
+            self.other(kind, offset + rest as u64, text.len());
         }
-        Ok(())
+        // What comes after the last record is in front of the next line's entry.
+        self.damage.gaps.extend(lost.map(|(entries, at)| (entries, offset + at as u64)));
+        Ok(Some(end))
     }
 
     fn other(&mut self, kind: OtherKind, offset: u64, len: usize) {
@@ -456,6 +555,7 @@ impl Scan {
         for usage in part.usages {
             self.usage += usage;
         }
+        self.damage.append(part.damage, entries, lines);
         self.line_count += part.line_count;
         Ok(())
     }
@@ -464,19 +564,95 @@ impl Scan {
 /// Takes in the values of one line.
 struct LineReader<'a> {
     scan: &'a mut Scan,
-    /// The buffer up to the end of the line.
+    /// The buffer, at least up to the end of the line.
     bytes: &'a [u8],
-    start: usize,
     /// Of the buffer in the source.
     offset: u64,
-    /// The line has its newline.
-    whole: bool,
     /// Of the object just read.
     facts: &'a mut Facts,
     /// `facts` are those of the value that ends now.
     is_object: bool,
     values: usize,
     too_many: bool,
+    /// Of a damaged line: whether a value stands in front of what is read next, the lines of a value that goes on
+    /// over several, and where an entry may be lost that is not known.
+    after_value: bool,
+    lines: u64,
+    lost: Option<(u32, usize)>,
+}
+
+impl<'a> LineReader<'a> {
+    fn new(scan: &'a mut Scan, bytes: &'a [u8], offset: u64, facts: &'a mut Facts) -> Self {
+        Self {
+            scan,
+            bytes,
+            offset,
+            facts,
+            is_object: false,
+            values: 0,
+            too_many: false,
+            after_value: false,
+            lines: 1,
+            lost: None,
+        }
+    }
+
+    /// How many values were read.
+    fn values_read(self) -> Result<usize> {
+        if self.too_many {
+            let error = Error::new(ErrorCode::InvalidArgument, "more entries than 4 billion");
+            return Err(error.at_line(self.scan.line_count));
+        }
+        Ok(self.values)
+    }
+}
+
+impl OnDamage for LineReader<'_> {
+    fn is_record(&self) -> bool {
+        let is_text = |field| matches!(field, Field::Text { .. });
+        is_text(self.facts.type_name) && is_text(self.facts.id) && self.facts.timestamp != Field::Absent
+    }
+
+    fn has_type(&self) -> bool {
+        matches!(self.facts.type_name, Field::Text { .. })
+    }
+
+    fn unfinished(&mut self, start: usize, end: usize) {
+        let at = self.scan.entry_count();
+        match unfinished(&self.bytes[start..end]) {
+            Some((id, parent)) => {
+                let offset = self.offset + start as u64;
+                self.scan.damage.unfinished.push(Unfinished { id, parent, at, offset });
+            }
+            None => self.lost = self.lost.or(Some((at, start))),
+        }
+    }
+
+    fn fragment(&mut self, start: usize, end: usize) {
+        let after_value = self.after_value || self.values > 0;
+        self.scan.other(OtherKind::Fragment { after_value }, self.offset + start as u64, end - start);
+        if let Some((at, start)) = self.lost.take() {
+            self.scan.damage.gaps.push((at, self.offset + start as u64));
+        }
+    }
+
+    fn spread(&mut self, lines: u64) {
+        self.lines = lines;
+    }
+}
+
+/// The id and the parent's id of an entry that was begun, when both can be read.
+fn unfinished(text: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+    let mut facts = Facts::default();
+    // It ends too early; what was read before that is there.
+    let _: Option<usize> = facts.read(&mut Cursor::new(text, Checked).with_escapes(true), 0);
+    let is_entry = facts.type_name.text(text).is_some_and(|name| *name != *b"session");
+    let id = facts.id.text(text).filter(|_| is_entry)?.into_owned();
+    let parent = match facts.parent {
+        Field::Other { start, end } if &text[start..end] == b"null" => None,
+        parent => Some(parent.text(text)?.into_owned()),
+    };
+    Some((id, parent))
 }
 
 impl OnValue for LineReader<'_> {
@@ -504,7 +680,7 @@ impl OnValue for LineReader<'_> {
         }
         let other = match type_name.text(self.bytes).as_deref() {
             Some(b"session") => OtherKind::Session { has_id: matches!(self.facts.id, Field::Text { .. }) },
-            Some(b"title") if self.is_title_slot(start, end) => OtherKind::TitleSlot,
+            Some(b"title") if TitleSlot::read(Json::new(&self.bytes[start..end])).is_some() => OtherKind::TitleSlot,
             Some(name) => return self.entry(EntryKind::from_bytes(name), offset, end - start),
             None => return,
         };
@@ -513,11 +689,6 @@ impl OnValue for LineReader<'_> {
 }
 
 impl LineReader<'_> {
-    fn is_title_slot(&self, start: usize, end: usize) -> bool {
-        let line = self.bytes.len() - self.start + usize::from(self.whole);
-        TitleSlot::of_line(line, Json::new(&self.bytes[start..end])).is_some()
-    }
-
     #[inline]
     fn entry(&mut self, kind: EntryKind, offset: u64, len: usize) {
         let facts = &*self.facts;

@@ -187,9 +187,9 @@ fn f10_only_a_newline_ends_a_line() {
         let view = read(format!("{HEADER}\n{entry}\n"));
         assert_eq!(contents(&view), [format!("one{separator}two")]);
         assert_eq!(view.entries().next().unwrap().text().unwrap().json().bytes(), entry.as_bytes());
-        // Between values it is no blank either.
+        // Between values it is no blank either: the entry behind it is found as one behind a fragment (G1).
         let view = read(format!("{HEADER}{separator}{entry}\n"));
-        assert_eq!((view.entries().len(), view.report().unwrap().trailing_text.len()), (0, 1), "{separator:?}");
+        assert_eq!((view.entries().len(), view.report().unwrap().fragments.len()), (1, 1), "{separator:?}");
     }
 }
 
@@ -467,4 +467,233 @@ fn f28_assistant_message_without_usage() {
     let context = read(format!("{HEADER}\n{chain}")).context(Leaf::Last).unwrap();
     assert_eq!(context.messages().map(|message| message.to_string()).collect::<Vec<_>>(), messages);
     assert_eq!(context.models, [("default".to_owned(), "p/m".to_owned())]);
+}
+
+/// The text of a torn record and a whole one behind it: `reports/r19` of the fault list.
+fn torn(id: &str, parent: Option<&str>, text: &str) -> String {
+    let whole = message(id, parent, text);
+    whole[..whole.len() - 6].to_owned()
+}
+
+// G1: a torn entry fused with the next one, which hangs on the one before; on it; and when the torn one says nothing of
+// itself. The entry keeps the parent it names.
+#[test]
+fn g01_a_fragment_does_not_cut_the_chain() {
+    let (a, b) = (message("a", None, "one"), message("b", Some("a"), "two"));
+    for (torn, parent, hangs_on) in [
+        (torn("c", Some("b"), "three"), "b", None),
+        (torn("c", Some("b"), "three"), "c", Some("b")),
+        (torn("c", Some("a"), "three"), "c", Some("a")),
+        (torn("c", Some("b"), "three")[..30].to_owned(), "c", Some("b")),
+        // Two of them, one after another.
+        (torn("c", Some("a"), "three") + &torn("d", Some("c"), "four"), "d", Some("a")),
+        // The end of a line whose beginning is lost.
+        ("hree\"}}".to_owned(), "c", Some("b")),
+    ] {
+        for newline in ["", "\n"] {
+            let last = message("e", Some(parent), "five");
+            let view = read(format!("{HEADER}\n{a}\n{b}\n{torn}{newline}{last}\n"));
+            let e = view.entry("e").unwrap();
+            assert_eq!(ids(view.entries()), ["a", "b", "e"], "{torn}");
+            assert_eq!(e.parent_id().as_deref(), Some(parent));
+            let above = hangs_on.unwrap_or(parent);
+            assert_eq!(e.parent().and_then(|parent| parent.id()).as_deref(), Some(above), "{torn}");
+            assert_eq!(contents(&view), if above == "a" { vec!["one", "five"] } else { vec!["one", "two", "five"] });
+            assert_eq!(ids(view.entry(above).unwrap().children().filter(|child| *child == e)), ["e"]);
+            let report = view.report().unwrap();
+            let missing: Vec<_> = report
+                .missing_parents
+                .iter()
+                .map(|missing| (&*missing.parent_id, missing.instead.as_deref()))
+                .collect();
+            assert_eq!(missing, if hangs_on.is_some() { vec![(parent, hangs_on)] } else { vec![] });
+            assert_eq!(report.fragments.len(), usize::from(newline.is_empty()));
+            assert_eq!(report.skipped_lines.len(), usize::from(!newline.is_empty()));
+            assert_eq!(ids(view.leaf()), ["e"]);
+        }
+    }
+}
+
+// G1: a parent that damage does not explain stays missing: a whole line is in front of the entry, or what was torn is known
+// and is another.
+#[test]
+fn g01_what_damage_does_not_explain() {
+    let a = message("a", None, "one");
+    for between in ["", "{\"x\":1}\n", &torn("c", Some("a"), "three")] {
+        let view = read(format!("{HEADER}\n{a}\n{between}{}\n", message("e", Some("nowhere"), "five")));
+        assert_eq!(contents(&view), ["five"], "{between}");
+        assert_eq!(ids(view.roots()), ["a", "e"]);
+    }
+}
+
+// G1: a parent that comes later is no lost one, and what was guessed closes no cycle.
+#[test]
+fn g01_no_cycle_is_guessed() {
+    // `b` hangs on `c`, whose own parent is lost: the entry before it is `b`.
+    let view =
+        read(format!("{HEADER}\n{}\nxyz\n{}\n", message("b", Some("c"), "two"), message("c", Some("lost"), "three")));
+    assert_eq!(ids(view.roots()), ["c"]);
+    assert_eq!(contents(&view), ["three"]);
+    assert!(view.report().unwrap().cycles.is_empty());
+    // The torn one stands there whole, further down.
+    let view = read(format!(
+        "{HEADER}\n{}\n{}\n{}\n{}\n",
+        message("a", None, "one"),
+        torn("b", Some("a"), "two"),
+        message("c", Some("b"), "three"),
+        message("b", Some("a"), "two"),
+    ));
+    assert_eq!(ids(view.branch("c").unwrap()), ["a", "b", "c"]);
+    assert!(view.report().unwrap().missing_parents.is_empty());
+}
+
+// G1, T15: a message that quotes an entry, torn, with the next one behind it.
+#[test]
+fn g01_a_quoted_entry_is_none() {
+    let quoted = message("zz", None, "quoted").replace('"', r#"\""#);
+    let torn = torn("b", Some("a"), &quoted);
+    let view = read(format!("{HEADER}\n{}\n{torn}{}\n", message("a", None, "one"), message("c", Some("b"), "three")));
+    assert_eq!(ids(view.entries()), ["a", "c"]);
+    assert_eq!(contents(&view), ["one", "three"]);
+    // A content block that a line was cut behind is no entry.
+    let block = r#"{"type":"message","id":"b","parentId":"a","message":{"content":[{"type":"text","text":"x"}"#;
+    let view = read(format!("{HEADER}\n{block}\n"));
+    assert_eq!(view.entries().len(), 0);
+    assert_eq!(view.report().unwrap().skipped_lines.len(), 1);
+}
+
+// G1: a header behind the start of one, or of anything; and without a whole header no session.
+#[test]
+fn g01_a_fused_header() {
+    let a = message("a", None, "one");
+    for before in [&HEADER[..20], &HEADER[..HEADER.len() - 1], "x", &torn("z", None, "lost"), &a] {
+        let view = read(format!("{before}{HEADER}\n{a}\n"));
+        assert_eq!(
+            (view.header().id.as_str(), contents(&view)),
+            ("5e55105e55105e55", vec!["one".to_owned()]),
+            "{before}"
+        );
+    }
+    let view = read(format!("{HEADER}{a}\n"));
+    assert_eq!(contents(&view), ["one"]);
+    let error = ViewOptions::new().read_bytes(format!("{}{a}\n", &HEADER[..30])).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::NotASession);
+}
+
+// G1, U3: with several threads, and however the file is read in pieces.
+#[test]
+fn g01_u03_in_a_large_file() {
+    let mut text = format!("{HEADER}\n");
+    let filler = "x".repeat(3_000);
+    let count = 3_000;
+    for at in 0..count {
+        let parent = (at > 0).then(|| format!("m{}", at - 1));
+        let line = message(&format!("m{at}"), parent.as_deref(), &filler);
+        match at % 10 {
+            3 => text += &format!("{}{line}\n", torn(&format!("t{at}"), parent.as_deref(), "lost")),
+            6 => text += &(line.replace(",\"", ",\n  \"") + "\n"),
+            _ => text += &(line + "\n"),
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("large.jsonl");
+    std::fs::write(&path, &text).unwrap();
+    let whole = read(text);
+    for threads in [1, 2, 3, 4] {
+        let view = ViewOptions::new().threads(std::num::NonZero::new(threads).unwrap()).open(&path).unwrap();
+        assert_eq!(view.context(Leaf::Last).unwrap().messages().len(), count);
+        let report = view.report().unwrap();
+        assert_eq!((report.fragments.len(), report.spread_values.len()), (count / 10, count / 10));
+        assert_eq!(report, whole.report().unwrap());
+    }
+}
+
+// U3: one value over several lines, however it is set in; the next lines count on.
+#[test]
+fn u03_a_value_over_several_lines() {
+    let (a, b) = (message("a", None, "one"), message("b", Some("a"), "two"));
+    let spread = "{\r\n  \"type\": \"message\",\r\n  \"id\": \"c\",\n\"parentId\": \"b\", \"timestamp\": \"2026-02-16T10:00:01.000Z\",\n\"message\": {\n\"role\": \"user\",\n\"content\": \"three\"\n}\n}";
+    let view = read(format!("{HEADER}\n{a}\n{b}\n{spread}\n{}\n", message("d", Some("c"), "four")));
+    assert_eq!(contents(&view), ["one", "two", "three", "four"]);
+    assert_eq!(view.entries().map(|entry| entry.line()).collect::<Vec<_>>(), [2, 3, 4, 13]);
+    let report = view.report().unwrap();
+    assert_eq!(report.spread_values.iter().map(|value| (value.line, value.lines)).collect::<Vec<_>>(), [(4, 9)]);
+    assert_eq!(report.to_string(), "line 4: a value over 9 lines; a session has one on each\n");
+    assert_eq!(report.damaged_entries(), 0);
+    assert!(!view.entry("c").unwrap().text().unwrap().json().bytes().contains(&b'\n'));
+    // Not JSON as a whole: each line is what it is.
+    let view = read(format!("{HEADER}\n{a}\n{}\n{b}\n", &spread[..spread.len() - 1]));
+    assert_eq!(ids(view.entries()), ["a", "b"]);
+}
+
+// U1: a long cycle is told by its ends; long lists by their beginning.
+#[test]
+fn u01_reports_stay_short() {
+    let count = 100_000;
+    let mut text = format!("{HEADER}\n");
+    for at in 0..count {
+        let parent = if at == 0 { count - 1 } else { at - 1 };
+        text += &(message(&format!("m{at}"), Some(&format!("m{parent}")), "x") + "\n");
+    }
+    let report = read(text).report().unwrap();
+    assert_eq!(report.cycles[0].len(), count);
+    let want = "cycle: m0 to m99999, 100000 entries, lead back to themselves; the first is taken as a root\n";
+    assert_eq!(report.to_string(), want);
+    let twenty = (message("a", None, "x") + "\n").repeat(20);
+    let report = read(format!("{HEADER}\n{twenty}")).report().unwrap();
+    assert_eq!(report.to_string(), "id a stands on lines 2, 3, 4, 5, 6, 7, 8, 9 and 12 more; the last one counts\n");
+    let report = read(format!("{HEADER}\n{}", "xyz\n".repeat(70))).report().unwrap();
+    assert_eq!(report.to_string().lines().count(), 51);
+    assert!(report.to_string().ends_with("line 51: not JSON, skipped\nand 20 more\n"));
+    assert_eq!(format!("{report:#}").lines().count(), 70);
+}
+
+// U2: a line is reported once, by the worst of it; the worst lines first.
+#[test]
+fn u02_one_finding_for_a_line() {
+    let view = read(format!("{HEADER}\n{}\n7 \"x\": 1\nxyz\n", message("a", Some("lost"), "one")));
+    let report = view.report().unwrap();
+    assert_eq!(
+        report.to_string(),
+        "line 3: 3 bytes after the entry are not JSON, skipped\n\
+         line 4: not JSON, skipped\n\
+         line 2: the parent lost of a is not in the file, taken as a root\n\
+         and 2 more\n"
+    );
+    assert_eq!(format!("{report:#}").lines().count(), 5);
+}
+
+// G14: a header that says its time in milliseconds.
+#[test]
+fn g14_a_header_with_a_number_for_its_time() {
+    let view =
+        read(r#"{"type":"session","version":3,"id":"12121212-0001","timestamp":1777629600000,"cwd":"/srv/shop"}"#);
+    assert_eq!(view.header().timestamp.as_deref(), Some("2026-05-01T10:00:00.000Z"));
+    for odd in ["1e300", "true", "null", "[1]"] {
+        let view = read(format!(r#"{{"type":"session","id":"s","timestamp":{odd}}}"#));
+        assert_eq!(view.header().timestamp, None, "{odd}");
+    }
+}
+
+// G19: a file of another format is called by its name.
+#[test]
+fn g19_what_it_is_instead() {
+    let utf16 = |text: &str, big: bool| -> Vec<u8> {
+        text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+    };
+    for (bytes, want) in [
+        ([b"\xff\xfe".to_vec(), utf16(HEADER, false)].concat(), "UTF-16"),
+        ([b"\xfe\xff".to_vec(), utf16(HEADER, true)].concat(), "UTF-16"),
+        (utf16(HEADER, false), "UTF-16"),
+        (utf16(HEADER, true), "UTF-16"),
+        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03".to_vec(), "gzip"),
+        (b"\x28\xb5\x2f\xfd\x24\x0a".to_vec(), "zstd"),
+        (b"PK\x03\x04\x14\x00".to_vec(), "zip"),
+        (b"SQLite format 3\0".to_vec(), "SQLite"),
+        (b"Dear diary".to_vec(), "the line is not JSON"),
+    ] {
+        let error = ViewOptions::new().read_bytes(bytes).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::NotASession);
+        assert!(error.message().contains(want), "{error}, not {want}");
+    }
 }

@@ -190,7 +190,10 @@ fn current_entries_are_their_lines() {
         let bytes = std::fs::read(fixtures().join(format!("{case}.jsonl"))).unwrap();
         for entry in view.entries() {
             let (from, len) = (entry.offset() as usize, entry.len() as usize);
-            same("text", entry.text().unwrap().json().bytes(), &bytes[from..from + len])?;
+            // U3: one over several lines is handed out in one.
+            let line: Vec<u8> =
+                bytes[from..from + len].iter().map(|&byte| if byte == b'\n' { b' ' } else { byte }).collect();
+            same("text", entry.text().unwrap().json().bytes(), &line)?;
         }
         Ok(())
     });

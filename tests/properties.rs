@@ -135,7 +135,12 @@ proptest! {
                 if !view.is_migrated() {
                     for entry in view.entries() {
                         let at = entry.offset() as usize;
-                        prop_assert!(entry.text().unwrap().into_bytes() == text[at..at + entry.len() as usize]);
+                        let mut want = text[at..at + entry.len() as usize].to_owned();
+                        if want.contains(&b'\n') {
+                            // U3: one over several lines is handed out in one.
+                            want.iter_mut().filter(|byte| b"\r\n".contains(byte)).for_each(|byte| *byte = b' ');
+                        }
+                        prop_assert!(entry.text().unwrap().into_bytes() == want);
                     }
                 }
             }
@@ -177,25 +182,32 @@ proptest! {
         let mut new = HEADER.as_bytes().to_owned();
         for entry in old.entries() {
             let text = entry.text().unwrap().json().bytes().to_owned();
-            // Not a line of 256 bytes: what is a title slot but for its length stays an entry (R48).
-            let blank: &[u8] = if text.len() == 255 { b" \n" } else { b"\n" };
-            new.extend_from_slice(&[&text, blank].concat());
+            new.extend_from_slice(&[&text[..], b"\n"].concat());
         }
         let new = read(new);
         prop_assert!(!new.is_migrated());
         prop_assert_eq!(new.entries().len(), old.entries().len());
+        // What an entry hangs on because of damage (G1) is not known without the damage.
+        let instead = old.report().unwrap().missing_parents.into_iter().any(|missing| missing.instead.is_some());
         for (old, new) in old.entries().zip(new.entries()) {
             prop_assert_eq!(old.text().unwrap(), new.text().unwrap());
             prop_assert_eq!((old.id(), old.kind(), old.role(), old.time_ms()), (new.id(), new.kind(), new.role(), new.time_ms()));
-            prop_assert_eq!(old.parent().map(|entry| entry.position()), new.parent().map(|entry| entry.position()));
+            prop_assert_eq!(old.parent_id(), new.parent_id());
+            if !instead {
+                prop_assert_eq!(old.parent().map(|entry| entry.position()), new.parent().map(|entry| entry.position()));
+            }
             prop_assert_eq!(old.is_superseded(), new.is_superseded());
         }
-        prop_assert_eq!(old.context(Leaf::Last).unwrap(), new.context(Leaf::Last).unwrap());
+        if !instead {
+            prop_assert_eq!(old.context(Leaf::Last).unwrap(), new.context(Leaf::Last).unwrap());
+        }
         prop_assert_eq!(old.usage(), new.usage());
         prop_assert_eq!(old.labels().collect::<Vec<_>>(), new.labels().collect::<Vec<_>>());
         let (old, new) = (old.report().unwrap(), new.report().unwrap());
         prop_assert_eq!(old.cycles, new.cycles);
-        prop_assert_eq!(old.empty_compactions.len(), new.empty_compactions.len());
+        if !instead {
+            prop_assert_eq!(old.empty_compactions.len(), new.empty_compactions.len());
+        }
         prop_assert!(new.skipped_lines.is_empty() && new.trailing_text.is_empty());
         if version == 1 {
             prop_assert!(new.missing_parents.is_empty() && new.duplicate_ids.is_empty() && new.entries_without_id.is_empty());
@@ -243,9 +255,13 @@ fn the_generator_reaches_everything() {
         (state >> 24) as u8
     };
     let mut text = String::new();
-    for _ in 0..300 {
+    let mut instead = 0;
+    for _ in 0..400 {
         let bytes: Vec<u8> = (0..600).map(|_| random()).collect();
-        text.push_str(&Choices(&bytes).lines());
+        let lines = Choices(&bytes).lines();
+        let report = read(format!("{HEADER}{lines}")).report().unwrap();
+        instead += report.missing_parents.iter().filter(|missing| missing.instead.is_some()).count();
+        text.push_str(&lines);
         text.push('\n');
     }
     let view = read(format!("{HEADER}{text}"));
@@ -256,9 +272,13 @@ fn the_generator_reaches_everything() {
         assert!(count(kind) > 50, "{kind:?}");
     }
     let slots = text.lines().filter(|line| line.len() == 255 && line.starts_with("{\"type\":\"title\",\"v\":1,"));
-    assert!(slots.count() > 50 && view.title().is_some());
+    assert!(slots.count() > 50);
+    // The first slot counts, also when its title is empty.
+    assert!(view.title() != view.header().title.as_deref() || view.title().is_none());
     let report = view.report().unwrap();
     assert!(report.duplicate_ids.len() >= 8 && report.entries_without_id.len() > 50);
     assert!(report.trailing_text.len() > 50 && report.skipped_lines.len() > 50);
+    assert!(report.fragments.len() > 50 && report.spread_values.len() > 5);
+    assert!(instead > 5, "{instead}");
     assert!(text.contains("\\u006d") && text.contains("blob:sha256:") && text.contains("\\ud83d\""));
 }

@@ -75,3 +75,30 @@ fn b20_the_revision_is_another_after_going_back() {
     manager.restore_state(state);
     assert!(![before, once].contains(&manager.revision()));
 }
+
+// U17: a stream is refused by its beginning; a long one is read from a file that has no name.
+#[test]
+fn u17_streams() {
+    use std::io::Read as _;
+    const HEADER: &[u8] = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+    struct Counted<R>(R, u64);
+    impl<R: std::io::Read> std::io::Read for Counted<R> {
+        fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+            let read = self.0.read(buf)?;
+            self.1 += read as u64;
+            Ok(read)
+        }
+    }
+    let mut endless = Counted(std::io::repeat(b'y'), 0);
+    let error = ViewOptions::new().read_from(&mut endless).unwrap_err();
+    assert_eq!((error.code(), endless.1), (leaflog::ErrorCode::NotASession, 64 << 10));
+    let line = format!("{{\"type\":\"custom\",\"data\":\"{}\"}}\n", "x".repeat(1 << 20));
+    for count in [1, 15, 16, 40] {
+        let text = HEADER.chain(std::io::Cursor::new(line.repeat(count)));
+        let view = ViewOptions::new().read_from(text).unwrap();
+        assert_eq!(view.entries().len(), count);
+        let last = view.entries().last().unwrap();
+        assert_eq!(last.text().unwrap().json().bytes(), line.trim_end().as_bytes());
+        assert_eq!(view.len(), (HEADER.len() + count * line.len()) as u64);
+    }
+}

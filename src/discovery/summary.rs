@@ -4,6 +4,7 @@ use super::info::says_something;
 use crate::entry::{Field, Header, TitleSlot, take, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Nothing, Strings};
+use crate::json::damage::{self, Damaged, OnDamage, ReadAhead};
 use crate::json::{Cursor, Json, OnValue, Scanner};
 use crate::load::{End, pieces};
 use crate::storage::Source;
@@ -43,6 +44,7 @@ pub(super) struct Summary {
     last_message_ms: Option<i64>,
     /// Collects the texts of users and assistants, joined by spaces.
     pub(super) texts: Option<String>,
+    ahead: ReadAhead,
 }
 
 /// What a thread keeps from file to file.
@@ -206,18 +208,26 @@ impl Summary {
         if !whole && end == End::Open {
             return 0;
         }
-        let stop = line.end;
+        let mut stop = line.end;
         let tells_use = offset + start as u64 >= self.used_from;
         let mut reader = LineReader {
             summary: self,
             bytes: &bytes[..stop],
-            line_len: stop - start + usize::from(whole),
             header_before: HEADER_WITHIN.saturating_sub(offset as usize),
             tells_use,
             facts: Facts::default(),
             is_open: false,
+            any: false,
         };
-        line.values(&mut reader);
+        let read = line.values(&mut reader);
+        if read < stop && (whole || end == End::Last) {
+            let damaged = Damaged { buf: bytes, at: read, end: stop, is_first: !reader.any, more: end == End::Open };
+            match self.damaged(damaged, offset) {
+                Some(last) => stop = last,
+                None => return 0,
+            }
+            return (stop + usize::from(stop < bytes.len())) - start;
+        }
         if reader.is_open && !whole && end == End::Cut {
             reader.value(start, stop);
         }
@@ -228,6 +238,32 @@ impl Summary {
 /// When a session began, in milliseconds since 1970.
 pub(super) fn began_ms(header: &Header) -> Option<i64> {
     header.timestamp.as_deref().and_then(|text| time::parse(text.as_bytes()))
+}
+
+impl Summary {
+    /// Reads what of a line is no value, as [`crate::load`] does. Gives the end of the last line that was read; `None`
+    /// when that cannot be known before more bytes are there.
+    #[cold]
+    fn damaged(&mut self, line: Damaged<'_>, offset: u64) -> Option<usize> {
+        let mut ahead = self.ahead;
+        let tells_use = offset + line.at as u64 >= self.used_from;
+        let mut reader = LineReader {
+            summary: self,
+            bytes: line.buf,
+            header_before: HEADER_WITHIN.saturating_sub(offset as usize),
+            tells_use,
+            facts: Facts::default(),
+            is_open: false,
+            any: false,
+        };
+        let read = damage::read(line, &mut ahead, &mut reader);
+        self.ahead = ahead;
+        match read {
+            damage::Read::More => None,
+            damage::Read::Spread(last) => Some(last),
+            damage::Read::Rest(_) => Some(line.end),
+        }
+    }
 }
 
 fn not_a_session(source: &Source) -> Error {
@@ -242,6 +278,7 @@ fn not_a_session(source: &Source) -> Error {
 #[derive(Default)]
 struct Facts {
     type_name: Field,
+    id: Field,
     timestamp: Field,
     short_summary: Field,
     task: Field,
@@ -257,8 +294,6 @@ struct LineReader<'a> {
     summary: &'a mut Summary,
     /// The piece up to the end of the line.
     bytes: &'a [u8],
-    /// With its newline.
-    line_len: usize,
     /// A header ends here at the latest.
     header_before: usize,
     /// A message that begins here tells when the session was used.
@@ -266,6 +301,8 @@ struct LineReader<'a> {
     facts: Facts,
     /// `facts` are of an object whose end was not found.
     is_open: bool,
+    /// A value was read.
+    any: bool,
 }
 
 impl OnValue for LineReader<'_> {
@@ -278,6 +315,7 @@ impl OnValue for LineReader<'_> {
         let facts = &mut self.facts;
         let end = cursor.object(at, |cursor, key, at| match &*cursor.name(key) {
             b"type" => take(cursor, at, &mut facts.type_name),
+            b"id" => take(cursor, at, &mut facts.id),
             b"timestamp" => take(cursor, at, &mut facts.timestamp),
             b"shortSummary" => take(cursor, at, &mut facts.short_summary),
             b"task" => take(cursor, at, &mut facts.task),
@@ -290,6 +328,7 @@ impl OnValue for LineReader<'_> {
     }
 
     fn value(&mut self, start: usize, end: usize) {
+        self.any = true;
         let facts = std::mem::take(&mut self.facts);
         let bytes = self.bytes;
         let Some(type_name) = facts.type_name.text(bytes) else { return };
@@ -322,11 +361,28 @@ impl OnValue for LineReader<'_> {
                 self.summary.header = Header::read(bytes[start..end].to_vec());
             }
             b"title" if self.summary.slot.is_none() => {
-                self.summary.slot = TitleSlot::of_line(self.line_len, Json::new(&bytes[start..end]));
+                self.summary.slot = TitleSlot::read(Json::new(&bytes[start..end]));
             }
             _ => {}
         }
     }
+}
+
+impl OnDamage for LineReader<'_> {
+    fn is_record(&self) -> bool {
+        let is_text = |field| matches!(field, Field::Text { .. });
+        is_text(self.facts.type_name) && is_text(self.facts.id) && self.facts.timestamp != Field::Absent
+    }
+
+    fn has_type(&self) -> bool {
+        matches!(self.facts.type_name, Field::Text { .. })
+    }
+
+    fn unfinished(&mut self, _start: usize, _end: usize) {}
+
+    fn fragment(&mut self, _start: usize, _end: usize) {}
+
+    fn spread(&mut self, _lines: u64) {}
 }
 
 impl LineReader<'_> {

@@ -1,6 +1,7 @@
 //! The session header (R6) and the title slot (R48).
 
 use super::line::LineBuilder;
+use super::{time, time_ms};
 use crate::json::Json;
 use std::fmt;
 
@@ -50,7 +51,7 @@ impl Header {
         Some(Self {
             id,
             version,
-            timestamp: string("timestamp"),
+            timestamp: string("timestamp").or_else(|| moment(json.get("timestamp")?)),
             cwd: string("cwd"),
             title: string("title"),
             title_source: string("titleSource"),
@@ -66,6 +67,12 @@ impl Header {
     }
 }
 
+/// The text of a moment that a header gives in milliseconds since 1970.
+fn moment(value: Json<'_>) -> Option<String> {
+    value.as_f64()?;
+    Some(time::format(time_ms(value)?))
+}
+
 /// The text says everything.
 impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,12 +80,15 @@ impl fmt::Debug for Header {
     }
 }
 
-/// The line of fixed width that newer relatives of the agent write first, so that a title can be
-/// changed in place (R48).
+/// The line that newer relatives of the agent write first, 256 bytes with its newline, so that a title can be changed in
+/// place (R48). It is known by what it says: one that an editor or a program in between gave another length has a title too.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TitleSlot {
     pub(crate) title: String,
     pub(crate) source: Option<String>,
+    pub(crate) updated_at: Option<String>,
+    /// The slot has no other members than these and `pad`.
+    is_known: bool,
 }
 
 impl TitleSlot {
@@ -106,6 +116,23 @@ impl TitleSlot {
         }
     }
 
+    /// Cuts the title to what a slot has room for: what is read again is what is known here.
+    pub(crate) fn fit(&mut self) {
+        // Every moment's text is as long as this one's.
+        let text = self.to_text(&time::format(0));
+        if let Some(title) = Json::new(&text).get_str("title") {
+            self.title = title.into_owned();
+        }
+    }
+
+    /// What the slot is to be written as although nobody changed it: `None` when it has something that a slot
+    /// of the right length has no room for.
+    pub(crate) fn in_right_length(&self) -> Option<Vec<u8>> {
+        let text = self.to_text(self.updated_at.as_deref()?);
+        let is_whole = Self::read(Json::new(&text)).is_some_and(|slot| slot.title == self.title);
+        (self.is_known && is_whole && text.len() + 1 == Self::LEN).then_some(text)
+    }
+
     /// The title that counts: that of the slot when there is one, else the header's. An empty one is none
     /// (R48).
     pub(crate) fn title_of<'a>(slot: Option<&'a Self>, header: Option<&'a Header>) -> Option<&'a str> {
@@ -116,31 +143,24 @@ impl TitleSlot {
         title.filter(|title| !title.is_empty())
     }
 
-    /// Bytes of the line, its newline included.
+    /// Bytes of the line, its newline included, as it is written.
     pub(crate) const LEN: usize = 256;
 
-    /// Reads the slot from the value of a line of `line_len` bytes with its newline.
-    pub(crate) fn of_line(line_len: usize, value: Json<'_>) -> Option<Self> {
-        (line_len == Self::LEN).then(|| Self::read(value)).flatten()
-    }
-
-    /// What has to stand between an entry and its newline. One whose text would be a slot's (R48) has
-    /// a line of another length where it comes from, as with a carriage return: a blank keeps it an entry.
-    pub(crate) fn blank_after(entry: &[u8]) -> &'static [u8] {
-        if Self::of_line(entry.len() + 1, Json::new(entry)).is_some() { b" " } else { b"" }
-    }
-
-    /// Reads the slot from a line's value; `None` when it is none.
+    /// Reads the slot from a line's value; `None` when it is none. What has an id is an entry.
     pub(crate) fn read(json: Json<'_>) -> Option<Self> {
         let is_slot = json.get_str("type")? == "title" && json.get("v")?.as_f64()? == 1.0;
-        if !is_slot || json.get_str("updatedAt").is_none() || json.get_str("pad").is_none() {
+        if !is_slot || json.get_str("id").is_some() {
             return None;
         }
-        let source = match json.get_str("source") {
-            None => None,
-            Some(source) if source == "auto" || source == "user" => Some(source.into_owned()),
-            Some(_) => return None,
-        };
-        Some(Self { title: json.get_str("title")?.into_owned(), source })
+        let title = json.get_str("title")?.into_owned();
+        let source = json.get_str("source").filter(|source| matches!(&**source, "auto" | "user"));
+        let is_known = json.members().all(|(key, value)| match &*key {
+            "type" | "v" | "title" | "updatedAt" => true,
+            "source" => source.is_some(),
+            "pad" => value.as_str().is_some_and(|pad| pad.trim().is_empty()),
+            _ => false,
+        });
+        let updated_at = json.get_str("updatedAt").map(|text| text.into_owned());
+        Some(Self { title, source: source.map(|text| text.into_owned()), updated_at, is_known })
     }
 }

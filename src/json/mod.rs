@@ -7,6 +7,7 @@
 
 pub(crate) mod block;
 pub(crate) mod cursor;
+pub(crate) mod damage;
 pub(crate) mod edit;
 mod scan;
 mod string;
@@ -15,7 +16,7 @@ mod walk;
 
 pub(crate) use cursor::{Cursor, Key};
 pub(crate) use edit::{Edit, Object, apply};
-pub(crate) use scan::{Line, OnValue, Scanner, is_blank, one_value};
+pub(crate) use scan::{Line, OnValue, Scanner, in_one_line, is_blank, one_value};
 pub(crate) use string::{decode, decode_wtf8, push_string, push_wtf8, quoted, wtf8_to_str};
 pub use value::{Json, JsonKind};
 pub(crate) use walk::{Visitor, walk};

@@ -66,11 +66,18 @@ pub(crate) fn one_value(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     if end != Some(text.len()) {
         return None;
     }
-    if memchr::memchr2(b'\n', b'\r', text).is_none() {
-        return Some(Cow::Borrowed(text));
+    Some(in_one_line(Cow::Borrowed(text)))
+}
+
+/// A valid text without newlines, so that it can stand in a line. Inside a string there are none; between tokens a blank
+/// is as good.
+pub(crate) fn in_one_line(mut text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    if memchr::memchr2(b'\n', b'\r', &text).is_some() {
+        for byte in text.to_mut().iter_mut().filter(|byte| matches!(**byte, b'\n' | b'\r')) {
+            *byte = b' ';
+        }
     }
-    // Inside a string there are none, it is valid; between tokens a blank is as good.
-    Some(text.iter().map(|&byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }).collect::<Vec<_>>().into())
+    text
 }
 
 /// What [`Line::values`] hands out: a way to read the value at a position.

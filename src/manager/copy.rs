@@ -6,6 +6,7 @@ use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, LineBuilder, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::Json;
 use crate::persist::{CopyLine, Moved, copy_text};
+use crate::tree::Tree;
 use crate::view::SessionView;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,8 @@ impl SessionManager {
     /// Goes on in a copy of the session with an id of its own: title and leaf stay, and
     /// `parentSession` is the old id. Its artifacts are copied. `None` when the session is kept
     /// nowhere.
+    /// The leaf is in memory only, as everywhere: when it is not the last entry and the fork is opened again before
+    /// anything was appended to it, its leaf is the last entry.
     ///
     /// # Errors
     /// An error of writing; the manager has the old session then.
@@ -47,7 +50,7 @@ impl SessionManager {
             .text("cwd", &self.cwd.to_string_lossy())
             .text("parentSession", self.session_id())
             .finish();
-        let lines: Vec<CopyLine> = (0..self.view.tree().count()).map(CopyLine::Entry).collect();
+        let lines = all_lines(self.view.tree());
         let leaf = self.view.tree().leaf();
         let new = self.path_of(&timestamp, &id);
         self.become_copy(&header, &lines, Some(&new), Some((&old, Bring::Copy)))?;
@@ -103,6 +106,8 @@ impl SessionManager {
                 left_out.insert(index, None);
                 continue;
             }
+            // What a copy leaves out cannot say what an entry hangs on.
+            skipped |= tree.bridge(index).is_some();
             let mut moved = Moved { parent: skipped.then_some(parent), first_kept: None };
             if skipped {
                 left_out.values_mut().for_each(|next| *next = next.or(Some(index)));
@@ -155,7 +160,7 @@ impl SessionManager {
         };
         let timestamp = self.header().timestamp.clone().unwrap_or_default();
         let header = new_header(self.session_id(), &timestamp, &self.cwd, &extras);
-        let lines: Vec<CopyLine> = (0..source.tree().count()).map(CopyLine::Entry).collect();
+        let lines = all_lines(source.tree());
         let path = self.path.clone();
         self.view = source;
         self.become_copy(&header, &lines, path.as_deref(), Some((from, Bring::Link)))
@@ -216,6 +221,18 @@ impl SessionManager {
         self.leave_breadcrumb();
         Ok(())
     }
+}
+
+/// Every entry. One whose parent was lost names what it hangs on instead: the damage that says so is not copied.
+fn all_lines(tree: &Tree) -> Vec<CopyLine> {
+    let line = |index| match tree.bridge(index) {
+        Some(parent) => {
+            let parent = Some(tree.id_bytes(parent).map(Cow::into_owned));
+            CopyLine::Moved(index, Moved { parent, first_kept: None })
+        }
+        None => CopyLine::Entry(index),
+    };
+    (0..tree.count()).map(line).collect()
 }
 
 /// A copy is of its source's version, when that is newer than this library's (R13).

@@ -3,7 +3,6 @@
 
 use super::prepare::prepare;
 use super::rewrite::Sink;
-use crate::entry::TitleSlot;
 use crate::error::Result;
 use crate::json::{Object, push_wtf8};
 use crate::view::SessionView;
@@ -81,7 +80,6 @@ pub(crate) fn copy(source: &SessionView, header: &[u8], lines: &[CopyLine], sink
             Some(prepared) => prepared.put_blobs(|hash, blob| sink.blob(hash, blob))?.0.into(),
         };
         sink.bytes(&line)?;
-        sink.bytes(TitleSlot::blank_after(&line))?;
         sink.bytes(b"\n")?;
     }
     Ok(())

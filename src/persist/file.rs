@@ -9,7 +9,7 @@ use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
 use crate::discovery::header_of;
-use crate::entry::{EntryKind, TitleSlot};
+use crate::entry::EntryKind;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk::{self, Identity};
 use crate::storage::in_use::{Fate, InUse};
@@ -697,7 +697,6 @@ impl Inner {
                 }
             };
             placed.push((index, offset as u64, (bytes.len() - offset) as u32, form));
-            bytes.extend_from_slice(TitleSlot::blank_after(&bytes[offset..]));
             bytes.push(b'\n');
         }
         let file = self.file()?;

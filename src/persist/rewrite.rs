@@ -6,6 +6,8 @@ use super::prepare::LineForm;
 use crate::blob::BlobHash;
 use crate::entry::{TitleSlot, time};
 use crate::error::Result;
+use crate::json::in_one_line;
+use crate::load::OtherKind;
 use crate::migrate;
 use crate::storage::Source;
 use crate::view::SessionView;
@@ -61,14 +63,20 @@ enum What {
 pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: &mut impl Sink) -> Result<Layout> {
     let entries = Vec::with_capacity(view.tree().count() as usize);
     let layout = Layout { entries, others: vec![(0, 0, 0); view.others().len()], ..Layout::default() };
-    let mut rewriter = Rewriter { view, pending, sink, layout, span: 0..0 };
+    let mut rewriter = Rewriter { view, pending, sink, layout, span: 0..0, alone: false };
     let mut end = 0;
     let mut line = 1;
     for piece in pieces(view) {
-        rewriter.gap(end..piece.offset, piece.line - line, rewriter.is_copied(piece))?;
+        let slot = rewriter.slot_text(piece, now_ms)?;
+        rewriter.gap(
+            end..piece.offset,
+            piece.line - line,
+            slot.is_none() && rewriter.is_copied(piece),
+            slot.is_some(),
+        )?;
         match piece.what {
             What::Entry(index) => rewriter.entry(index, piece)?,
-            What::Other(at) => rewriter.other(at, piece, now_ms)?,
+            What::Other(at) => rewriter.other(at, piece, slot)?,
         }
         end = piece.offset + piece.len;
         line = piece.line;
@@ -76,7 +84,9 @@ pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: 
     // After the last piece stand blanks, NUL bytes and newlines.
     let tail = view.source().read(end, (view.source().len() - end) as usize)?;
     let line_end = memchr::memchr(b'\n', &tail).unwrap_or(tail.len());
-    rewriter.blanks(&tail[..line_end])?;
+    if !rewriter.alone {
+        rewriter.blanks(&tail[..line_end])?;
+    }
     rewriter.newline()?;
     for &index in &pending.unsaved {
         rewriter.prepared(index)?;
@@ -93,6 +103,8 @@ struct Rewriter<'a, S> {
     layout: Layout,
     /// A span of the source that is to be copied.
     span: Range<u64>,
+    /// What was written last, or comes next, has a line of its own, without blanks around it.
+    alone: bool,
 }
 
 impl<S: Sink> Rewriter<'_, S> {
@@ -106,7 +118,8 @@ impl<S: Sink> Rewriter<'_, S> {
     }
 
     /// Between two pieces stand blanks, NUL bytes and newlines, of which at most one stays.
-    fn gap(&mut self, gap: Range<u64>, lines: u64, is_next_copied: bool) -> Result<()> {
+    fn gap(&mut self, gap: Range<u64>, lines: u64, is_next_copied: bool, is_next_alone: bool) -> Result<()> {
+        let is_last_alone = std::mem::replace(&mut self.alone, is_next_alone);
         if gap.end - gap.start == 1 && lines == 1 && gap.start > 0 {
             // Beside a text from memory, which may be there because the file cannot be trusted, the
             // newline is not read either.
@@ -118,14 +131,22 @@ impl<S: Sink> Rewriter<'_, S> {
         }
         let bytes = self.view.source().read(gap.start, (gap.end - gap.start) as usize)?;
         let Some((first, last)) = memchr::memchr(b'\n', &bytes).zip(memchr::memrchr(b'\n', &bytes)) else {
-            return self.blanks(&bytes);
+            return if is_last_alone || is_next_alone && gap.start > 0 {
+                self.newline()
+            } else if is_next_alone {
+                Ok(())
+            } else {
+                self.blanks(&bytes)
+            };
         };
         // Before the first piece there is no line to end.
         if gap.start > 0 {
-            self.blanks(&bytes[..first])?;
+            if !is_last_alone {
+                self.blanks(&bytes[..first])?;
+            }
             self.newline()?;
         }
-        self.blanks(&bytes[last + 1..])
+        if is_next_alone { Ok(()) } else { self.blanks(&bytes[last + 1..]) }
     }
 
     /// Blanks of a line, without NUL bytes and byte order mark (R47).
@@ -163,7 +184,7 @@ impl<S: Sink> Rewriter<'_, S> {
         };
         self.bytes(&line)?;
         self.place(index, offset, form);
-        self.bytes(TitleSlot::blank_after(&line))
+        Ok(())
     }
 
     fn place(&mut self, index: u32, offset: u64, form: LineForm) {
@@ -172,23 +193,48 @@ impl<S: Sink> Rewriter<'_, S> {
         self.layout.entries.push(Placed { index, offset, len, line: self.layout.lines + 1, form });
     }
 
-    fn other(&mut self, at: usize, piece: Piece, now_ms: i64) -> Result<()> {
+    /// The line of the title slot, when the piece is it and does not stay as it is: it is renamed, or it has another length
+    /// than relatives can write over in place.
+    fn slot_text(&self, piece: Piece, now_ms: i64) -> Result<Option<Vec<u8>>> {
+        let What::Other(at) = piece.what else { return Ok(None) };
+        let Some(slot) = self.view.title_slot().filter(|_| self.view.title_slot_place() == Some(at)) else {
+            return Ok(None);
+        };
+        if self.pending.header.iter().any(|(key, _)| key.starts_with("title")) {
+            return Ok(Some(slot.to_text(&time::format(now_ms))));
+        }
+        let source = self.view.source();
+        let end = piece.offset + piece.len;
+        let is_right = piece.len + 1 == TitleSlot::LEN as u64
+            && (piece.offset == 0 || *source.read(piece.offset - 1, 1)? == *b"\n")
+            && (end == source.len() || *source.read(end, 1)? == *b"\n");
+        Ok(if is_right { None } else { slot.in_right_length() })
+    }
+
+    fn other(&mut self, at: usize, piece: Piece, slot: Option<Vec<u8>>) -> Result<()> {
         let offset = self.layout.len;
         let view = self.view;
-        let titled = self.pending.header.iter().any(|(key, _)| key.starts_with("title"));
-        match view.title_slot() {
+        let span = piece.offset..piece.offset + piece.len;
+        match (slot, view.others()[at].kind) {
+            (Some(text), _) => self.bytes(&text)?,
             _ if view.header_place() == Some(at) && (view.is_migrated() || !self.pending.header.is_empty()) => {
                 let text = view.header().json().bytes();
                 let migrated = view.is_migrated().then(|| migrate::header(text));
                 self.bytes(migrated.as_deref().unwrap_or(text))?;
             }
-            Some(slot) if titled && view.title_slot_place() == Some(at) => {
-                self.bytes(&slot.to_text(&time::format(now_ms)))?;
+            (None, OtherKind::Session { .. } | OtherKind::TitleSlot) => {
+                let text = view.source().read(piece.offset, piece.len as usize)?;
+                if memchr::memchr(b'\n', &text).is_some() {
+                    self.bytes(&in_one_line(text))?;
+                } else {
+                    self.copy(span)?;
+                }
             }
-            _ => self.copy(piece.offset..piece.offset + piece.len)?,
+            _ => self.copy(span)?,
         }
         self.layout.others[at] = (offset, self.layout.len - offset, self.layout.lines + 1);
-        Ok(())
+        // The entry behind it gets a line of its own: other programs find it then too.
+        if let OtherKind::Fragment { .. } = view.others()[at].kind { self.newline() } else { Ok(()) }
     }
 
     fn copy(&mut self, span: Range<u64>) -> Result<()> {

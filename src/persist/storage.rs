@@ -7,7 +7,6 @@ use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
 use super::rewrite::{Sink, rewrite};
 use crate::blob::{BlobHash, BlobStore};
-use crate::entry::TitleSlot;
 use crate::error::{Error, ErrorCode, Result};
 use crate::storage::{SessionStorage, SessionStorageWriter, Source, WriterMode, temp};
 use crate::view::{SessionView, ViewOptions};
@@ -137,7 +136,6 @@ impl StoredSession {
             Some(prepared) => prepared.put_blobs(|hash, blob| self.blobs.put(hash, blob))?,
         };
         let len = line.len();
-        line.extend_from_slice(TitleSlot::blank_after(&line));
         line.push(b'\n');
         let start = usize::from(!self.ends_line);
         if start == 1 {
@@ -263,7 +261,6 @@ pub(crate) fn copy_text(source: &SessionView, header: &[u8], lines: &[CopyLine])
     for line in lines {
         let line = line.text(source)?;
         text.extend_from_slice(&line);
-        text.extend_from_slice(TitleSlot::blank_after(&line));
         text.push(b'\n');
     }
     Ok(text)

@@ -28,6 +28,15 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().read(true).append(true).create_new(true)).open(path)
 }
 
+/// A new file without a name, for reading and writing; `None` where the system has none.
+pub(crate) fn unnamed() -> Option<io::Result<File>> {
+    if !cfg!(unix) {
+        return None;
+    }
+    let path = std::env::temp_dir().join(format!("leaflog-{}-{:016x}", std::process::id(), crate::random::number()));
+    Some(create_new(&path).and_then(|file| unlink(&path).map(|()| file)))
+}
+
 /// Opens a lock file, making it when it is missing. A link in its place is an error: the file would
 /// be made where the link leads.
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {

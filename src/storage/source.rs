@@ -42,6 +42,11 @@ impl ReadFile {
 impl Source {
     /// Opens the file at `path` for reading only. A pipe is read to its end.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::open_if(path, |_| Ok(()))
+    }
+
+    /// As [`Source::open`], but a pipe only when `judge` says so of its beginning: it may have no end.
+    pub(crate) fn open_if(path: &Path, judge: impl FnOnce(&[u8]) -> Result<()>) -> Result<Self> {
         let failed = |error| Error::io(error, "cannot open the session", path);
         // Asked before opening: a folder opens on Unix and a pipe blocks.
         let metadata = std::fs::metadata(path).map_err(failed)?;
@@ -51,15 +56,49 @@ impl Source {
         if is_device(&metadata) {
             return Err(Error::new(ErrorCode::InvalidArgument, "this is a device, not a session file").at(path));
         }
-        let mut file = File::open(path).map_err(failed)?;
+        let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_file() {
             return Self::of_file(file, path);
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|error| Error::io(error, "cannot read the session", path))?;
-        Ok(Self::Bytes(bytes))
+        Self::of_stream(file, path, judge)
     }
+
+    /// Reads a stream to its end, when `judge` says so of its first [`Source::JUDGED`] bytes. A short one is kept in memory,
+    /// a longer one in a file of the system's temporary directory that has no name any more.
+    pub(crate) fn of_stream(
+        mut stream: impl Read,
+        name: &Path,
+        judge: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<Self> {
+        let failed = |error| Error::io(error, "cannot read the session", name);
+        let mut bytes = Vec::new();
+        (&mut stream).take(Self::JUDGED).read_to_end(&mut bytes).map_err(failed)?;
+        judge(&bytes)?;
+        (&mut stream).take(Self::IN_MEMORY).read_to_end(&mut bytes).map_err(failed)?;
+        if (bytes.len() as u64) < Self::IN_MEMORY {
+            return Ok(Self::Bytes(bytes));
+        }
+        match disk::unnamed() {
+            None => {
+                stream.read_to_end(&mut bytes).map_err(failed)?;
+                Ok(Self::Bytes(bytes))
+            }
+            Some(file) => {
+                let spooled = |error| Error::io(error, "cannot keep what was read in a temporary file", name);
+                let mut file = file.map_err(spooled)?;
+                disk::write_all(&file, &bytes).map_err(spooled)?;
+                drop(bytes);
+                io::copy(&mut stream, &mut file).map_err(spooled)?;
+                Self::of_file(file, name)
+            }
+        }
+    }
+
+    /// Bytes of a stream that say whether it is a session: those in which a listing looks for a header (R15).
+    const JUDGED: u64 = 64 << 10;
+    /// A stream that is longer than this goes into a file.
+    const IN_MEMORY: u64 = 16 << 20;
 
     /// Opens the plain file at `path`: one that is written to as well, which no pipe or device is.
     pub(crate) fn open_plain(path: &Path) -> Result<Self> {

@@ -4,6 +4,7 @@
 //! an id is resolved to the index of that line once, so a walk is a chase through an array.
 
 mod ancestry;
+mod bridges;
 mod children;
 mod cycles;
 mod ids;
@@ -12,6 +13,7 @@ mod slot;
 mod walk;
 
 pub(crate) use ancestry::Ancestry;
+use bridges::Bridges;
 use children::Children;
 use ids::IdMap;
 use labels::Labels;
@@ -42,6 +44,8 @@ pub(crate) struct Tree {
     usage: Usage,
     /// Nodes whose parent no entry is, by the hash of the parent's id.
     orphans: HashMap<u64, Vec<u32>>,
+    /// What entries hang on whose parent was lost.
+    bridges: Bridges,
     /// Some parent comes after its child, or is the child: there may be cycles.
     forward: bool,
     children: OnceLock<Children>,
@@ -61,6 +65,7 @@ impl Tree {
             labels: Labels::default(),
             usage: scan.usage,
             orphans: HashMap::new(),
+            bridges: Bridges::default(),
             forward: false,
             children: OnceLock::new(),
         };
@@ -76,6 +81,8 @@ impl Tree {
         for index in 0..tree.count() {
             tree.resolve(index);
         }
+        tree.take_damage(&mut scan.damage, 0);
+        tree.build_bridges();
         if tree.forward {
             tree.mark_cycles();
         }
@@ -85,8 +92,9 @@ impl Tree {
 
     /// Adds the entries of another scan after those that are there; the leaf stays. Gives the
     /// index of the first. Usage and labels are added too: when ids repeat they have to be made anew.
-    pub(crate) fn extend(&mut self, scan: Scan) -> u32 {
+    pub(crate) fn extend(&mut self, mut scan: Scan) -> u32 {
         let first = self.count();
+        self.take_damage(&mut scan.damage, first);
         let names = self.names.len();
         self.names.append(&scan.names);
         self.slots.extend(scan.slots.into_iter().map(|mut slot| {
@@ -133,8 +141,10 @@ impl Tree {
             self.point_to_last_lines(&replaced);
         }
         // An entry that hangs on one before it closes no cycle.
+        self.bridges.stale |= !replaced.is_empty();
         let changed = self.forward || !replaced.is_empty();
         self.forward |= forward;
+        let changed = self.build_bridges() || changed;
         if changed && self.forward {
             self.mark_cycles();
         }
@@ -238,10 +248,7 @@ impl Tree {
 
     /// The id of an entry as it is compared: in WTF-8.
     pub(crate) fn id_bytes(&self, index: u32) -> Option<Cow<'_, [u8]>> {
-        Some(match self.slot(index).id()? {
-            Id::Hex(hex) => Cow::Owned(hex_text(hex).into_bytes()),
-            Id::Name(name) => Cow::Borrowed(self.names.get(name)),
-        })
+        Some(self.id_wtf8(self.slot(index).id()?))
     }
 
     /// An entry has an id, of no characters.
@@ -281,15 +288,37 @@ impl Tree {
 
     /// The nodes, in the order of the tree.
     pub(crate) fn nodes(&self) -> Vec<u32> {
-        let mut nodes: Vec<u32> = (0..self.count()).filter(|&index| self.slot(index).is_node()).collect();
-        if self.has_duplicates() {
-            nodes.sort_by_key(|&index| self.first_line(index));
+        // Few have another place than their own line: the rest need not be sorted, nor looked up.
+        let mut moved: Vec<(u32, u32)> = self.first_lines.iter().map(|(&index, &first)| (first, index)).collect();
+        moved.sort_unstable();
+        let mut lines: Vec<u32> = moved.iter().map(|&(_, index)| index).collect();
+        lines.sort_unstable();
+        let (mut moved, mut lines) = (moved.into_iter().peekable(), lines.into_iter().peekable());
+        let mut nodes = Vec::with_capacity(self.slots.len());
+        for index in 0..self.count() {
+            nodes.extend(moved.next_if(|&(first, _)| first == index).map(|(_, index)| index));
+            if lines.next_if_eq(&index).is_none() && self.slot(index).is_node() {
+                nodes.push(index);
+            }
         }
         nodes
     }
 
     fn hash_name(&self, name: &[u8]) -> u64 {
         self.hasher.hash_one(name)
+    }
+
+    /// The hash of an id as it is compared.
+    fn hash_id(&self, id: &[u8]) -> u64 {
+        hex_id(id).map_or_else(|| self.hash_name(id), |hex| self.hash(Id::Hex(hex)))
+    }
+
+    /// An id as it is compared: in WTF-8.
+    fn id_wtf8(&self, id: Id) -> Cow<'_, [u8]> {
+        match id {
+            Id::Hex(hex) => Cow::Owned(hex_text(hex).into_bytes()),
+            Id::Name(name) => Cow::Borrowed(self.names.get(name)),
+        }
     }
 
     fn hash(&self, id: Id) -> u64 {
@@ -339,6 +368,7 @@ impl Tree {
             self.slots[index as usize].set_parent(Parent::Entry(parent));
         } else {
             self.orphans.entry(self.hash(id)).or_default().push(index);
+            self.bridges.stale = true;
         }
     }
 
@@ -348,6 +378,7 @@ impl Tree {
             return;
         }
         let waiting = self.slot(index).id().and_then(|id| self.orphans.remove(&self.hash(id)));
+        self.bridges.stale |= waiting.is_some();
         for orphan in waiting.unwrap_or_default() {
             self.resolve(orphan);
         }

@@ -3,11 +3,13 @@
 use super::{Parent, Tree};
 
 impl Tree {
-    /// The entry's parent; `None` for a root and when no entry has the parent's id.
+    /// The entry's parent, or what it hangs on in place of one that was lost; `None` for a root and when nothing
+    /// says where an entry belongs whose parent is missing.
     pub(crate) fn parent(&self, index: u32) -> Option<u32> {
         match self.slot(index).parent() {
             Parent::Entry(parent) => Some(parent),
-            Parent::Root | Parent::Id(_) => None,
+            Parent::Id(_) => self.bridge(index),
+            Parent::Root => None,
         }
     }
 

@@ -17,8 +17,8 @@ use crate::blob::{BlobHash, BlobStore};
 use crate::context::{self, ContextPlan, SessionContext};
 use crate::entry::{CURRENT_SESSION_VERSION, Header, TitleSlot, Usage};
 use crate::error::{Error, ErrorCode, Result};
-use crate::json::{Json, Object, push_wtf8, quoted, wtf8_to_str};
-use crate::load::{self, LineNumbers, Other, OtherKind};
+use crate::json::{Json, Object, in_one_line, push_wtf8, quoted, wtf8_to_str};
+use crate::load::{self, Damage, LineNumbers, Other, OtherKind};
 use crate::migrate::Migration;
 use crate::paths;
 use crate::storage::Source;
@@ -51,6 +51,7 @@ pub struct SessionView {
     migration: Option<Migration>,
     others: Vec<Other>,
     lines: LineNumbers,
+    damage: Damage,
     blobs: Option<BlobStore>,
     damaged_blobs: Arc<Mutex<BTreeSet<(u64, BlobHash)>>>,
     /// Physical lines of the file.
@@ -127,7 +128,7 @@ impl ViewOptions {
     /// `NOT_A_SESSION` when no line of it is a session header (R15).
     pub fn open(self, path: impl AsRef<Path>) -> Result<SessionView> {
         let path = path.as_ref();
-        let source = Source::open(path)?;
+        let source = Source::open_if(path, |head| begins_session(head).map_err(|error| error.at(path)))?;
         self.read(source, Some(path))
     }
 
@@ -139,16 +140,14 @@ impl ViewOptions {
         self.read(Source::Bytes(bytes.into()), None)
     }
 
-    /// Reads the session's bytes to their end.
+    /// Reads the session's bytes to their end. Up to 16 MB are kept in memory, more in a temporary file without a name.
     ///
     /// # Errors
-    /// `IO` when reading fails, `NOT_A_SESSION` when no line is a session header.
-    pub fn read_from(self, mut reader: impl Read) -> Result<SessionView> {
-        let mut bytes = Vec::new();
-        reader
-            .read_to_end(&mut bytes)
-            .map_err(|error| Error::io(error, "cannot read the session", Path::new("<reader>")))?;
-        self.read_bytes(bytes)
+    /// `IO` when reading fails, `NOT_A_SESSION` when no session header ends in the first 64 KiB: no more is read
+    /// then.
+    pub fn read_from(self, reader: impl Read) -> Result<SessionView> {
+        let source = Source::of_stream(reader, Path::new("<reader>"), begins_session)?;
+        self.read(source, None)
     }
 
     pub(crate) fn read(self, source: Source, path: Option<&Path>) -> Result<SessionView> {
@@ -161,7 +160,7 @@ impl ViewOptions {
         let Some(header_at) = scan.others.iter().find(is_header).copied() else {
             return Err(named(not_a_session(&source, &scan.others)));
         };
-        let text = source.read(header_at.offset, header_at.len as usize)?.into_owned();
+        let text = in_one_line(source.read(header_at.offset, header_at.len as usize)?).into_owned();
         let Some(header) = Header::read(text) else {
             return Err(named(not_a_session(&source, &scan.others)));
         };
@@ -182,6 +181,7 @@ impl ViewOptions {
             migration,
             others: scan.others,
             lines: scan.lines,
+            damage: scan.damage,
             blobs,
             damaged_blobs: Arc::default(),
             line_count: scan.line_count,
@@ -198,7 +198,35 @@ impl ViewOptions {
     }
 }
 
+/// Whether a stream is a session, by its beginning.
+fn begins_session(head: &[u8]) -> Result<()> {
+    let source = Source::Bytes(head.to_owned());
+    let scan = load::scan(&source, NonZero::new(1))?;
+    if scan.others.iter().any(|other| other.kind == OtherKind::Session { has_id: true }) {
+        return Ok(());
+    }
+    Err(not_a_session(&source, &scan.others))
+}
+
+/// What a file is that begins with these bytes and is no text of UTF-8.
+fn other_format(head: &[u8]) -> Option<&'static str> {
+    Some(match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, b'"', 0, ..] | [0, b'{', 0, b'"', ..] => {
+            "the text is UTF-16, a session is UTF-8"
+        }
+        [0x1f, 0x8b, ..] => "the file is compressed by gzip",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "the file is compressed by zstd",
+        [b'P', b'K', 3, 4, ..] => "the file is a zip archive",
+        [b'S', b'Q', b'L', b'i', b't', b'e', b' ', ..] => "the file is an SQLite database",
+        _ => return None,
+    })
+}
+
 fn not_a_session(source: &Source, others: &[Other]) -> Error {
+    let head = source.read(0, source.len().min(16) as usize).unwrap_or_default();
+    if let Some(what) = other_format(&head) {
+        return Error::new(ErrorCode::NotASession, format!("not a session: {what}"));
+    }
     let message = match others.first() {
         _ if source.len() == 0 => "not a session: the file is empty",
         Some(Other { line: 1, kind: OtherKind::Session { has_id: false }, .. }) => {

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::json::{Json, wtf8_to_str};
 use crate::load::OtherKind;
 use crate::report::{
-    DuplicateId, EmptyCompaction, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine, TrailingText,
+    DuplicateId, EmptyCompaction, Fragment, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine,
+    SpreadValue, TrailingText,
 };
 use crate::tree::{Ancestry, Parent};
 use std::collections::BTreeSet;
@@ -30,10 +31,16 @@ impl SessionView {
                     report.trailing_text.push(TrailingText { line: other.line, bytes: other.len });
                     continue;
                 }
+                OtherKind::Fragment { .. } => {
+                    report.fragments.push(Fragment { line: other.line, bytes: other.len });
+                    continue;
+                }
                 OtherKind::Session { .. } | OtherKind::TitleSlot => continue,
             };
             report.skipped_lines.push(SkippedLine { line: other.line, reason });
         }
+        let spread = self.damage.spread.iter();
+        report.spread_values.extend(spread.map(|value| SpreadValue { line: value.line, lines: value.lines }));
         for index in 0..self.tree.count() {
             let slot = self.tree.slot(index);
             let Some(id) = slot.id() else {
@@ -45,6 +52,7 @@ impl SessionView {
                     id: self.tree.id_text(id).into_owned(),
                     line: self.lines.of(index),
                     parent_id: self.tree.id_text(parent).into_owned(),
+                    instead: self.tree.bridge(index).map(|parent| self.id_of(parent)),
                 });
             }
         }
@@ -68,7 +76,9 @@ impl SessionView {
         // The lines of each id that stands on several, by its last line.
         let mut lines: hashbrown::HashMap<u32, Vec<u64>> = hashbrown::HashMap::new();
         for index in 0..self.tree.count() {
-            let last = self.tree.slot(index).id().and_then(|id| self.tree.lookup(id));
+            let slot = self.tree.slot(index);
+            // Of most entries there is one line, and nothing to look up.
+            let last = if slot.is_superseded() { slot.id().and_then(|id| self.tree.lookup(id)) } else { Some(index) };
             if let Some(last) = last.filter(|&last| self.tree.first_line(last) != last) {
                 lines.entry(last).or_default().push(self.lines.of(index));
             }

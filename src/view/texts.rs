@@ -6,7 +6,7 @@ use crate::context::Texts;
 use crate::entry::{EntryKind, Facts, Role, Usage};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Cursor, Valid};
-use crate::json::{Edit, Json, Object, apply};
+use crate::json::{Edit, Json, Object, apply, in_one_line};
 use crate::load::LabelEvent;
 use crate::storage::Window;
 use crate::tree::Slot;
@@ -32,7 +32,9 @@ impl SessionView {
         Ok(self.migrated(index, text))
     }
 
+    /// The text of an entry from what stands in the file: in one line, and in the form of the current version.
     pub(super) fn migrated<'t>(&self, index: u32, text: Cow<'t, [u8]>) -> Cow<'t, [u8]> {
+        let text = if self.damage.is_spread(index) { in_one_line(text) } else { text };
         match &self.migration {
             Some(migration) => migration.entry(&self.tree, index, text),
             None => text,

@@ -7,7 +7,7 @@ use super::texts::drop_provider_payload;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, quoted};
-use crate::load::{LineNumbers, Message, Other, OtherKind, Reader};
+use crate::load::{Damage, LineNumbers, Message, Other, OtherKind, Reader};
 use crate::persist::{Layout, LineForm, MayChange, Pending, Prepared, is_plain, prepare};
 use crate::storage::Source;
 use crate::tree::{Id, Parent, Slot, Tree, hex_id};
@@ -272,9 +272,13 @@ impl SessionView {
         self.lines.of(index)
     }
 
-    /// The migrated form of an entry's line in an older file; `None` when the line stays as it is.
+    /// What is written in place of the line of an entry in an older file, or of one that goes over several; `None` when
+    /// it stays as it is.
     pub(crate) fn migrated_line(&self, index: u32) -> Result<Option<Vec<u8>>> {
-        let (Some(_), Some((offset, len))) = (&self.migration, self.span(index)) else { return Ok(None) };
+        if self.migration.is_none() && !self.damage.is_spread(index) {
+            return Ok(None);
+        }
+        let Some((offset, len)) = self.span(index) else { return Ok(None) };
         // The source hands out owned bytes of a file: whether they changed is asked of a copy.
         let text = self.source.read(offset, len as usize)?.into_owned();
         let migrated = self.migrated(index, Cow::Borrowed(&text));
@@ -311,11 +315,14 @@ impl SessionView {
         }
         for (other, (offset, len, line)) in self.others.iter_mut().zip(layout.others) {
             (other.offset, other.len, other.line) = (offset, len, line);
-            if other.kind == OtherKind::Torn {
-                // It has a newline now.
-                other.kind = OtherKind::Invalid;
+            // These have a newline now.
+            match other.kind {
+                OtherKind::Fragment { after_value: true } => other.kind = OtherKind::Trailing,
+                OtherKind::Fragment { .. } | OtherKind::Torn => other.kind = OtherKind::Invalid,
+                _ => {}
             }
         }
+        self.damage.spread.clear();
         self.line_count = layout.lines;
         old
     }
@@ -514,9 +521,10 @@ impl SessionView {
             // The newline that ends a last line which had none.
             rest = &rest[1..];
         }
-        let scan = Reader::new().lines(rest, from + (bytes.len() - rest.len()) as u64, line)?;
-        if torn.is_some() {
+        let mut scan = Reader::new().lines(rest, from + (bytes.len() - rest.len()) as u64, line)?;
+        if let Some(torn) = torn {
             self.others.pop();
+            self.tree.forget_damage(torn.offset);
         }
         self.line_count = scan.line_count;
         let first = self.tree.count();
@@ -524,6 +532,8 @@ impl SessionView {
             self.lines.push(first + entry, scan.lines.of(entry));
         }
         self.others.extend(scan.others.iter().map(|other| Other { at: first + other.at, ..*other }));
+        let spread = std::mem::take(&mut scan.damage.spread);
+        self.damage.append(Damage { spread, ..Damage::default() }, first, 0);
         self.tree.extend(scan);
         if self.tree.has_duplicates() {
             self.recount()?;
@@ -554,8 +564,10 @@ impl SessionView {
             match key {
                 "title" => value.clone_into(&mut slot.title),
                 "titleSource" => slot.source = Some(value.to_owned()),
-                _ => {}
+                _ => return,
             }
+            // Who reads the file again finds what fits the slot.
+            slot.fit();
         }
     }
 

@@ -190,6 +190,16 @@ impl Choices<'_> {
         line + "}"
     }
 
+    /// A line that was cut, with another behind it (G1), or an entry over several lines (U3).
+    pub fn damaged(&mut self) -> String {
+        let whole = self.line();
+        if self.next(3) == 0 {
+            return whole.replacen(',', "\n  ,", 1 + self.next(4)) + self.of(&["\n", "\r\n", " x\n"]);
+        }
+        let cut = whole.floor_char_boundary(self.next(whole.len().min(256)));
+        format!("{}{}{}", &whole[..cut], self.line(), self.of(&["\n", "\n", "{\"type\":\"\n", "}\n"]))
+    }
+
     /// Some lines; now and then two values on one, a blank one, or one that is no entry.
     pub fn lines(&mut self) -> String {
         let mut text = String::new();
@@ -200,6 +210,7 @@ impl Choices<'_> {
                 }
                 1 => text.push_str(&self.line()),
                 2 => text.push_str(&(self.line() + " tail\n")),
+                3 => text.push_str(&self.damaged()),
                 _ => text.push_str(&(self.line() + self.of(&["\n", "\n", "\r\n"]))),
             }
         }
@@ -268,33 +279,71 @@ fn members_of(value: &[u8]) -> Option<BTreeMap<String, Box<RawValue>>> {
     BTreeMap::deserialize(&mut parser).ok()
 }
 
-/// R48: what the members of a title slot say, when its line is as long as it has to be.
+/// R48, G7: what the members of a title slot say; what has an id is an entry.
 fn is_title_slot(members: &BTreeMap<String, Box<RawValue>>) -> bool {
     let is_string = |key| members.get(key).is_some_and(|value| value.get().starts_with('"'));
     let is_first = members.get("v").and_then(|v| serde_json::from_str::<f64>(v.get()).ok()) == Some(1.0);
-    let source = string(members, "source");
-    let is_known = !is_string("source") || matches!(source.as_deref(), Some("auto" | "user"));
-    is_first && is_known && ["title", "updatedAt", "pad"].into_iter().all(is_string)
+    is_first && is_string("title") && !is_string("id")
 }
 
-/// R14, R47: which values of a line count, and what is reported of the rest.
+/// G1: an object says of itself that it is an entry or a header.
+fn is_record(members: &BTreeMap<String, Box<RawValue>>) -> bool {
+    let is_string = |key| members.get(key).is_some_and(|value| value.get().starts_with('"'));
+    is_string("type") && is_string("id") && members.contains_key("timestamp")
+}
+
+/// G1: the whole records in `line[from..]`, each with the start of the fragment in front of it, and where what is left
+/// begins: tried at every place, the first that fits counts.
+fn records(line: &[u8], from: usize) -> (Vec<(usize, usize, usize)>, usize) {
+    let mut found = Vec::new();
+    let mut fragment = from;
+    let mut at = from;
+    while at < line.len() {
+        if line[at..].starts_with(b"{\"") {
+            let mut parser = serde_json::Deserializer::from_slice(&line[at..]);
+            parser.disable_recursion_limit();
+            let mut values = parser.into_iter::<IgnoredAny>();
+            let end = values.next().and_then(Result::ok).map(|_| at + values.byte_offset());
+            if let Some(end) = end {
+                let next = end + line[end..].iter().take_while(|byte| b" \t\r\0".contains(byte)).count();
+                let follows = next == line.len() || line[next] == b'{';
+                if follows && is_record(&members_of(&line[at..end]).unwrap_or_default()) {
+                    found.push((fragment, at, end));
+                    (fragment, at) = (next, next);
+                    continue;
+                }
+            }
+        }
+        at += 1;
+    }
+    (found, fragment)
+}
+
+/// R14, R47, G1: which values of a line count, and what is reported of the rest.
 pub fn line(line: &[u8], whole: bool) {
-    let (spans, stop) = leading_values(line);
+    let (mut spans, stop) = leading_values(line);
+    let leading = spans.len();
+    let (records, stop) = if stop < line.len() { records(line, stop) } else { (Vec::new(), stop) };
+    spans.extend(records.iter().map(|&(_, start, end)| (start, end)));
     let text = [HEADER.as_bytes(), line, if whole { b"\n" } else { b"" }].concat();
     let view = ViewOptions::new().read_bytes(text).unwrap();
     let at = |offset: usize| (HEADER.len() + offset) as u64;
     let mut entries = Vec::new();
     let mut skipped = Vec::new();
-    for &(start, end) in &spans {
+    for (nth, &(start, end)) in spans.iter().enumerate() {
         let members = members_of(&line[start..end]).unwrap_or_default();
         match string(&members, "type").as_deref() {
             Some("session") => {}
-            // A line of 256 bytes with its newline.
-            Some("title") if line.len() + usize::from(whole) == 256 && is_title_slot(&members) => {}
+            Some("title") if is_title_slot(&members) => {}
             Some(_) => entries.push((at(start), (end - start) as u64)),
-            None => skipped.push(SkipReason::NotAnEntry),
+            None => {
+                assert!(nth < leading);
+                skipped.push(SkipReason::NotAnEntry);
+            }
         }
     }
+    let fragments: Vec<u64> =
+        records.iter().filter(|record| record.1 > record.0).map(|record| (record.1 - record.0) as u64).collect();
     let rest = &line[stop..];
     let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
     let mut trailing = Vec::new();
@@ -313,6 +362,8 @@ pub fn line(line: &[u8], whole: bool) {
     assert_eq!(reasons, skipped, "{shown}");
     let lengths: Vec<_> = report.trailing_text.iter().map(|text| text.bytes).collect();
     assert_eq!(lengths, trailing, "{shown}");
+    let lengths: Vec<_> = report.fragments.iter().map(|text| text.bytes).collect();
+    assert_eq!(lengths, fragments, "{shown}");
 }
 
 /// Asks a view everything there is, and checks what must hold of any.

@@ -322,3 +322,18 @@ fn headers_of_copies_without_title() {
         r#"{"type":"session","version":3,"id":"a000000000000002","timestamp":"2026-02-16T10:20:30.000Z","cwd":"/home/ada/shop","parentSession":"a000000000000001"}"#
     );
 }
+
+// U18, R8: a message has a role; without one nothing is appended.
+#[test]
+fn u18_a_message_without_a_role() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let before = text(&m);
+    for message in ["{}", r#"{"content":"x"}"#, r#"{"role":null}"#, r#"{"role":7}"#, " { } "] {
+        let error = m.append_message(message).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidArgument, "{message}");
+    }
+    assert_eq!((text(&m), m.entries().len()), (before, 1));
+    m.append_message(r#"{"role":"something of an extension's own"}"#).unwrap();
+}

@@ -123,7 +123,8 @@ fn r48_long_titles() {
             let mut m = with_slot(&dir);
             let name = character.repeat(count);
             assert!(m.set_session_name(&name, TitleSource::User).unwrap());
-            assert_eq!(m.title(), Some(&*name));
+            // A11: what memory says is what is read again.
+            assert_eq!(m.title(), Some(&*character.repeat(count.min(fit))));
             let bytes = std::fs::read(file(&m)).unwrap();
             assert_eq!(bytes[255], b'\n');
             let written = json(std::str::from_utf8(&bytes[..255]).unwrap());
@@ -158,4 +159,59 @@ fn r48_empty_slot() {
     assert!(text(&m).starts_with(&slot("\"Name\"", "\"source\":\"auto\",")));
     m.append_message(USER).unwrap();
     assert_eq!(SessionView::open(file(&m)).unwrap().title(), Some("Name"));
+}
+
+// G7, A11: a slot of any length, whatever stands around it, keeps its title over a rename and over a rewrite, and has 256
+// bytes then.
+#[test]
+fn g07_slots_of_any_length() {
+    let right = slot("\"Slot\"", "\"source\":\"user\",");
+    let value = right.trim_end();
+    let trimmed = value.replace("  ", "");
+    for before in [
+        format!("{value}\r\n"),
+        format!("\u{feff}{value}\n"),
+        format!("\0\0{value}\n"),
+        format!("{value}\0\n"),
+        format!("{trimmed}\n"),
+        format!("\n  {value} \n"),
+        value.to_owned(),
+        format!("{value}  "),
+        format!("\u{feff}{trimmed}\r\n"),
+    ] {
+        let dir = Dir::new();
+        let entry = r#"{"type":"odd","id":"e","parentId":null}"#;
+        let path = dir.put("x.jsonl", before.clone() + &lines(&[HEADER, entry]));
+        let mut m = dir.options().open(&path).unwrap();
+        assert_eq!((m.title(), m.title_source(), m.entries().len()), (Some("Slot"), Some("user"), 1), "{before:?}");
+        assert!(m.load_report().unwrap().is_empty());
+        m.rewrite_entries(&[]).unwrap();
+        assert_eq!(text(&m), right.clone() + &lines(&[HEADER, entry]), "{before:?}");
+        std::fs::write(&path, before.clone() + &lines(&[HEADER, entry])).unwrap();
+        let mut m = dir.options().open(&path).unwrap();
+        assert!(m.set_session_name("New", TitleSource::User).unwrap());
+        assert!(text(&m).starts_with(&slot("\"New\"", "\"source\":\"user\",")), "{before:?}");
+        let view = SessionView::open(&path).unwrap();
+        assert_eq!((m.title(), view.title(), view.entries().len()), (Some("New"), Some("New"), 1), "{before:?}");
+    }
+    // What a slot of 256 bytes has no room for stays until somebody gives another name.
+    let dir = Dir::new();
+    let long = trimmed.replace("Slot", &"x".repeat(300));
+    let odd = trimmed.replace("\"pad\"", "\"other\":1,\"pad\"");
+    for before in [long, odd] {
+        let mut m = dir.options().open(dir.put("y.jsonl", lines(&[&before, HEADER]))).unwrap();
+        m.rewrite_entries(&[]).unwrap();
+        assert_eq!(text(&m), lines(&[&before, HEADER]));
+    }
+}
+
+// A11: what memory says of a long name is what is read again, and a source that is new takes room too.
+#[test]
+fn a11_a_long_name_is_cut_in_memory_too() {
+    let dir = Dir::new();
+    let bytes = slot("\"Slot\"", "") + &lines(&[HEADER]);
+    let mut m = dir.options().open(dir.put("x.jsonl", bytes)).unwrap();
+    assert!(m.set_session_name(&"x".repeat(300), TitleSource::User).unwrap());
+    assert_eq!(m.title(), Some(&*"x".repeat(158)));
+    assert_eq!(SessionView::open(file(&m)).unwrap().title(), m.title());
 }

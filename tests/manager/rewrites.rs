@@ -1,6 +1,6 @@
 //! What a full rewrite changes and what it leaves (R45, R47, R48).
 
-use super::common::{ASSISTANT, Dir, USER, file, ids, lines, read, text};
+use super::common::{ASSISTANT, Dir, USER, file, ids, lines, read, sequence_b, text};
 use leaflog::{ErrorCode, Leaf, SessionManager, SessionView, TitleSource};
 use proptest::prelude::*;
 
@@ -373,4 +373,108 @@ fn r9_a_label_is_given_another_text() {
     assert_eq!(SessionView::open(file(&m)).unwrap().label(&message).as_deref(), Some("two"));
     m.rewrite_entries(&[(&id, &before.replace("\"one\"", "\"\""))]).unwrap();
     assert_eq!(m.label(&message), None);
+}
+
+// G1: a rewrite loses nothing of a damaged line, and gives the entry behind a fragment a line of its own.
+#[test]
+fn g01_a_rewrite_parts_fragment_and_entry() {
+    let (a, b) = (
+        r#"{"type":"custom","id":"a","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z"}"#,
+        r#"{"type":"custom","id":"c","parentId":"b","timestamp":"2026-02-16T10:20:30.000Z"}"#,
+    );
+    let torn = r#"{"type":"custom","id":"b","parentId":"a","timesta"#;
+    assert_renamed(format!("{HEADER}\n{a}\n{torn}{b}\n"), lines(&[RENAMED, a, torn, b]));
+    assert_renamed(
+        format!("{HEADER}\n{a}{torn}{b}{torn}"),
+        lines(&[RENAMED, &format!("{a}{torn}"), &format!("{b}{torn}")]),
+    );
+    assert_renamed(format!("{}{HEADER}\r\n{a}\r\n", &HEADER[..30]), format!("{}\n{RENAMED}\r\n{a}\r\n", &HEADER[..30]));
+}
+
+// U3: a rewrite puts a value that goes over several lines into one.
+#[test]
+fn u03_a_rewrite_puts_a_value_into_one_line() {
+    let a = "{\"type\":\"custom\",\n\"id\":\"a\",\r\n\"parentId\":null}";
+    let header = HEADER.replace(',', ",\n");
+    let renamed = RENAMED.replace(',', ", ").replace(", \"title", ",\"title");
+    assert_renamed(
+        format!("{header}\n{a}\n{HEADER}\n"),
+        lines(&[&renamed, r#"{"type":"custom", "id":"a",  "parentId":null}"#, HEADER]),
+    );
+}
+
+// G1: the chain holds in memory, in the file after appends, and in copies, which leave the damage out.
+#[test]
+fn g01_the_chain_holds_in_copies() {
+    let dir = Dir::new();
+    let entry = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-02-16T10:20:30.000Z","message":{USER}}}"#
+        )
+    };
+    let (a, b, c) = (entry("0000000a", "null"), entry("0000000b", "\"0000000a\""), entry("0000000c", "\"0000000b\""));
+    let bytes = format!("{HEADER}\n{a}\n{}{c}\n", &b[..100]);
+    let path = dir.put("x.jsonl", &bytes);
+    let path_of = |view: &SessionView| {
+        let leaf = view.leaf().unwrap();
+        leaf.path().iter().map(|entry| entry.id().unwrap().into_owned()).collect::<Vec<_>>()
+    };
+    let mut m = dir.options().open(&path).unwrap();
+    assert_eq!(path_of(&m), ["0000000a", "0000000c"]);
+    let id = m.append_message(ASSISTANT).unwrap();
+    assert_eq!(path_of(&SessionView::open(&path).unwrap()), ["0000000a", "0000000c", &id]);
+    assert!(read(&path).starts_with(&bytes));
+    m.create_branched_session(&id).unwrap().unwrap();
+    let view = SessionView::open(file(&m)).unwrap();
+    assert_eq!(
+        (path_of(&m), path_of(&view)),
+        (path_of(&m), vec!["0000000a".to_owned(), "0000000c".to_owned(), id.clone()])
+    );
+    assert_eq!(view.entry("0000000c").unwrap().parent_id().as_deref(), Some("0000000a"));
+    let mut m = dir.options().generator(sequence_b()).open(&path).unwrap();
+    m.fork().unwrap().unwrap();
+    assert_eq!(path_of(&SessionView::open(file(&m)).unwrap()), ["0000000a", "0000000c", &id]);
+    assert!(SessionView::open(file(&m)).unwrap().report().unwrap().is_empty());
+    let m = Dir::new().options().fork_from(&path, "/home/ada/shop").unwrap();
+    assert_eq!(path_of(&m), ["0000000a", "0000000c", &id]);
+}
+
+// G1, U3: damage that another program appends is read as when the file is opened.
+#[test]
+fn g01_u03_damage_that_others_append() {
+    let entry = |id: &str, parent: &str| {
+        format!(r#"{{"type":"custom","id":"{id}","parentId":"{parent}","timestamp":"2026-02-16T10:20:30.000Z"}}"#)
+    };
+    let (b, c, d) = (entry("b", "a"), entry("c", "b"), entry("d", "c"));
+    let spread = d.replace(',', ",\n ");
+    for more in [
+        format!("{}{c}\n", &b[..50]),
+        format!("{}\n{c}\n{spread}\n", &b[..50]),
+        format!("{b}\n{}{d}\n", &c[..20]),
+        format!("{b}\n{}", &c[..50]),
+        format!("{spread}\n{}{}", &c[..50], &b[..10]),
+    ] {
+        let dir = Dir::new();
+        let path = dir.put("x.jsonl", lines(&[HEADER, r#"{"type":"custom","id":"a","parentId":null}"#]));
+        let mut m = dir.options().open(&path).unwrap();
+        m.append_message(USER).unwrap();
+        for part in [&more[..more.len() / 2], &more[more.len() / 2..]] {
+            use std::io::Write as _;
+            std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(part.as_bytes()).unwrap();
+            // Takes in what is there, a line that is not whole too.
+            m.append_message(USER).unwrap();
+        }
+        m.append_message(USER).unwrap();
+        let view = SessionView::open(&path).unwrap();
+        assert_eq!(ids(&m), ids(&view), "{more}");
+        for (held, found) in m.entries().zip(view.entries()) {
+            assert_eq!(
+                held.parent().and_then(|parent| parent.id()),
+                found.parent().and_then(|parent| parent.id()),
+                "{more}"
+            );
+            assert_eq!((held.text().unwrap(), held.line()), (found.text().unwrap(), found.line()), "{more}");
+        }
+        assert_eq!(m.load_report().unwrap(), view.report().unwrap(), "{more}");
+    }
 }

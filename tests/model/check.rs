@@ -92,7 +92,7 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
             order.iter().position(|id| *id == other.item.id) >= order.iter().position(|id| *id == seen.item.id)
         })
     };
-    let parent = |seen: &Seen| seen.item.parent.clone().filter(|id| state.find(id).is_some() && !is_cut(seen));
+    let parent = |seen: &Seen| state.above(seen).map(|above| above.item.id.clone()).filter(|_| !is_cut(seen));
     let mut children: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();
     let mut roots = Vec::new();
     for seen in &nodes {
@@ -110,7 +110,7 @@ fn view(view: &SessionView, state: &State, leaf: Option<&str>) {
         assert_eq!(ids(real.children()), below.iter().map(|seen| &*seen.item.id).collect::<Vec<_>>());
         below.sort_by_key(|seen| time_ms(&seen.item.time));
         assert_eq!(ids(real.children_by_time()), below.iter().map(|seen| &*seen.item.id).collect::<Vec<_>>());
-        let parent = seen.item.parent.as_deref().and_then(|id| state.find(id));
+        let parent = state.above(seen);
         assert_eq!(real.parent().map(id).as_ref(), parent.map(|parent| &parent.item.id));
     }
     // Contexts from the leaf, and from the entry in the middle.

@@ -69,7 +69,7 @@ impl World {
             ("cwd", Some(state.cwd.to_str().unwrap().into())),
             ("parentSession", state.text("id")),
         ]);
-        let lines = state.entries().cloned().collect();
+        let lines = copied(state);
         self.became(state, lines, header, Some(new.clone()), Some(&old));
         if let Some(fork) = self.settle(result) {
             let fork = fork.unwrap();
@@ -91,7 +91,7 @@ impl World {
         let mut state = State::blank(self.place.project(cwd), cwd.to_owned());
         self.load(&mut state, source);
         let header = new_header(cwd, state.text("id"), state.title());
-        let lines = state.entries().cloned().collect();
+        let lines = copied(&state);
         let path = self.new_path(&state.dir);
         self.became(&mut state, lines, header, path, Some(source));
         Manager { real, state, captured: None }
@@ -140,7 +140,8 @@ impl World {
                 .as_ref()
                 .and_then(|id| state.find(id))
                 .is_some_and(|parent| parent.item.kind == "label");
-            if parent_is_label {
+            // What damage explains is written down: the damage is not copied (G1).
+            if parent_is_label || state.find(&seen.item.id).is_some_and(|seen| state.instead(seen).is_some()) {
                 seen.item = seen.item.with_parent(lines.last().map(|seen| seen.item.id.clone()));
             }
             lines.push(seen);
@@ -241,4 +242,13 @@ impl World {
         }
         self.settle(result);
     }
+}
+
+/// All entries. Those that hang on something because of damage name it: the damage is not copied (G1).
+fn copied(state: &State) -> Vec<Seen> {
+    let with_parent = |seen: &Seen| match state.instead(seen) {
+        Some(above) => Seen { item: seen.item.with_parent(Some(above.item.id.clone())), ..seen.clone() },
+        None => seen.clone(),
+    };
+    state.entries().map(with_parent).collect()
 }

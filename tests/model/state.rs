@@ -156,6 +156,25 @@ fn is_slot(text: &str) -> bool {
     text.len() == 255 && text.starts_with("{\"type\":\"title\",\"v\":1,")
 }
 
+/// A line that does not begin with a value.
+fn is_damaged(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    !matches!(values.next(), None | Some(Ok(_)))
+}
+
+/// The id and the parent's id in the start of an entry.
+fn begun(text: &str) -> Option<(String, Option<String>)> {
+    let ends = text.match_indices(',').map(|(at, _)| at).chain([text.len()]);
+    let members =
+        ends.rev().find_map(|end| serde_json::from_str::<Map<String, Value>>(&format!("{}}}", &text[..end])).ok())?;
+    let string = |key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
+    if string("type")? == "session" {
+        return None;
+    }
+    let id = string("id")?;
+    Some((id, if members.get("parentId")?.is_null() { None } else { Some(string("parentId")?) }))
+}
+
 impl State {
     /// Nothing yet.
     pub fn blank(dir: PathBuf, cwd: PathBuf) -> Self {
@@ -196,10 +215,65 @@ impl State {
         let mut at = self.find(id);
         while let Some(seen) = at.filter(|seen| visited.insert(&seen.item.id)) {
             path.push(seen);
-            at = seen.item.parent.as_deref().and_then(|id| self.find(id));
+            at = self.above(seen);
         }
         path.reverse();
         path
+    }
+
+    /// What an entry hangs on: its parent; when that is missing, what damage explains (G1).
+    pub fn above(&self, seen: &Seen) -> Option<&Seen> {
+        let parent = seen.item.parent.as_deref().and_then(|id| self.find(id));
+        parent.or_else(|| self.instead(seen))
+    }
+
+    /// What an entry hangs on in place of a parent that is missing.
+    pub fn instead(&self, seen: &Seen) -> Option<&Seen> {
+        let found = self.guess(seen)?;
+        // A guess closes no cycle.
+        let mut visited = HashSet::new();
+        let mut at = Some(found);
+        while let Some(other) = at.filter(|other| visited.insert(&other.item.id)) {
+            if other.item.id == seen.item.id {
+                return None;
+            }
+            let parent = other.item.parent.as_deref().and_then(|id| self.find(id));
+            at = parent.or_else(|| self.guess(other));
+        }
+        Some(found)
+    }
+
+    fn guess(&self, seen: &Seen) -> Option<&Seen> {
+        if self.find(&seen.item.id).is_none_or(|last| !std::ptr::eq(last, seen)) {
+            return None;
+        }
+        let mut missing = seen.item.parent.clone()?;
+        if self.find(&missing).is_some() {
+            return None;
+        }
+        let mut before = self.entries().position(|other| std::ptr::eq(other, seen))?;
+        // Each damaged line: entries before it, and what can be read of the entry it was to be.
+        let mut entries = 0;
+        let mut damaged = Vec::new();
+        for line in &self.lines {
+            match line {
+                Held::Entry(_) => entries += 1,
+                Held::Junk(text) if is_damaged(text) => damaged.push((entries, begun(text))),
+                Held::Junk(_) => {}
+            }
+        }
+        while let Some((at, (_, parent))) =
+            damaged.iter().rev().find_map(|(at, begun)| Some((*at, begun.as_ref().filter(|begun| begun.0 == missing)?)))
+        {
+            let parent = parent.as_ref()?;
+            if let Some(found) = self.find(parent) {
+                return Some(found);
+            }
+            (before, missing) = (at, parent.clone());
+        }
+        let is_gap = damaged.iter().any(|(at, begun)| *at == before && begun.is_none());
+        let nodes = |other: &&Seen| self.find(&other.item.id).is_some_and(|last| std::ptr::eq(last, *other));
+        self.entries().take(before).filter(|_| is_gap).collect::<Vec<_>>().into_iter().rev().take(64).find(nodes)
     }
 
     pub fn text(&self, key: &str) -> Option<String> {

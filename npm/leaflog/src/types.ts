@@ -252,9 +252,14 @@ export interface SessionManagerStateSnapshot {
 export interface LoadReport {
 	skippedLines: { line: number; reason: "invalid" | "torn" | "not-an-entry" }[];
 	trailingText: { line: number; bytes: number }[];
+	/** Text in front of an entry or a header on the same line. */
+	fragments: { line: number; bytes: number }[];
+	/** Values that go over several lines. */
+	spreadValues: { line: number; lines: number }[];
 	duplicateIds: { id: string; lines: number[] }[];
 	entriesWithoutId: number[];
-	missingParents: { id: string; line: number; parentId: string }[];
+	/** `instead`: what the entry hangs on when damage to the file explains what is missing. */
+	missingParents: { id: string; line: number; parentId: string; instead?: string }[];
 	cycles: string[][];
 	emptyCompactions: { id: string; line: number; firstKeptEntryId: string | null }[];
 	missingBlobs: { hash: string; line: number }[];
