@@ -20,7 +20,10 @@ fn check_reports_what_the_facts_say() {
         assert_eq!(ran.code, i32::from(!is_fine), "{case}");
         let text = run(["check", &file, "--blobs", &blobs]);
         assert_eq!((text.code, text.err.as_str()), (ran.code, ""), "{case}");
-        assert_eq!(text.out == format!("{file}: fine\n"), is_fine, "{case}: {}", text.out);
+        assert_eq!(text.out.starts_with(&format!("{file}: fine\n")), is_fine, "{case}: {}", text.out);
+        // G8: what is not understood is named, and is no fault.
+        let unknown = got[0].get("unknownTypes").is_some_and(Value::is_object);
+        assert_eq!(text.out.contains(" not understood here\n"), unknown, "{case}: {}", text.out);
         // `file: what`, or `file:line: what`, as errors are told.
         let is_placed = |line: &str| {
             let rest = line.strip_prefix(&format!("{file}:")).unwrap_or_default();
@@ -130,4 +133,76 @@ fn stats_of_the_bundled_session() {
     assert_eq!(row("user"), "user 9 3,379");
     assert_eq!(row("cache read"), "cache read 452,013");
     assert_eq!(row("cost"), "cost 0.3841");
+}
+
+// G1: who reads a damaged session is told so in one line, with the number of entries; where more is to be learned too.
+#[test]
+fn g01_damage_is_said() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("sessions/--p--/x_19191919-0002.jsonl");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::copy(fixture("fragment-parents.jsonl"), &file).unwrap();
+    let file = file.to_str().unwrap();
+    let want =
+        format!("leaflog: {file}: warning: the file is damaged, which touches 4 entries: leaflog check {file}\n");
+    for command in ["context", "show"] {
+        let ran = run([command, file]);
+        assert_eq!((ran.code, ran.err), (0, want.clone()), "{command}");
+    }
+    let ran = crate::finish(crate::tool(["resume", "19191919-0002"]).env("PI_CODING_AGENT_DIR", dir.path()));
+    assert_eq!((ran.code, ran.out, ran.err), (0, format!("{file}\n"), want));
+    // What is only spelled in another way is no damage.
+    for fine in ["spread", "title-slot-crlf", "fused"] {
+        let ran = run(["show", &fixture(&format!("{fine}.jsonl"))]);
+        assert_eq!(ran.err.contains("damaged"), fine == "fused", "{fine}: {}", ran.err);
+    }
+    let ran = run(["check", file]);
+    let want = [
+        format!("{file}:5: 119 bytes in front of the entry are not JSON, skipped"),
+        format!("{file}:7: 30 bytes in front of the entry are not JSON, skipped"),
+        format!("{file}: and 2 more: --all reports them"),
+    ];
+    assert_eq!((ran.code, ran.out.lines().map(str::to_owned).collect::<Vec<_>>()), (1, want.to_vec()));
+    let ran = run(["check", file, "--all"]);
+    let want = [
+        &want[0],
+        &want[1],
+        &format!("{file}:5: the parent b0000003 of b0000004 was lost, it hangs on b0000002 instead"),
+        &format!("{file}:7: the parent b0000007 of b0000008 was lost, it hangs on b0000006 instead"),
+    ];
+    assert_eq!(ran.out.lines().collect::<Vec<_>>(), want);
+}
+
+// G8: types that are not known are named once, and are no fault.
+#[test]
+fn g08_types_that_are_not_understood() {
+    let dir = TempDir::new().unwrap();
+    let entry = |id: &str, kind: &str| json!({"type": kind, "id": id, "parentId": null}).to_string();
+    let entries =
+        [entry("a", "reset_boundary"), entry("b", "custom"), entry("c", "reset_boundary"), entry("d", "usage")];
+    let file = session(dir.path(), "s.jsonl", &entries);
+    let want =
+        ["2 entries of type reset_boundary are not understood here", "1 entry of type usage is not understood here"];
+    let ran = run(["check", &file]);
+    let lines = [format!("{file}: fine"), format!("{file}: {}", want[0]), format!("{file}: {}", want[1])];
+    assert_eq!((ran.code, ran.out.lines().map(str::to_owned).collect::<Vec<_>>()), (0, lines.to_vec()));
+    assert_eq!(run(["check", "--json", &file]).json()[0]["unknownTypes"], json!({"reset_boundary": 2, "usage": 1}));
+    let ran = run(["context", &file]);
+    assert_eq!(ran.err, format!("leaflog: {file}: note: {}\nleaflog: {file}: note: {}\n", want[0], want[1]));
+}
+
+// U17: a pipe without end that is no session is left after its beginning.
+#[cfg(unix)]
+#[test]
+fn u17_a_pipe_without_end() {
+    use std::process::{Command, Stdio};
+    for command in ["show", "check"] {
+        let mut yes = Command::new("yes").stdout(Stdio::piped()).spawn().unwrap();
+        let ran = crate::tool([command, "-"]).stdin(yes.stdout.take().unwrap()).output().unwrap();
+        let _ = yes.kill();
+        yes.wait().unwrap();
+        assert_eq!(ran.status.code(), Some(5), "{command}");
+        let error = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(error, "leaflog: <stdin>:1: not a session: the line is not JSON\n", "{command}");
+    }
 }

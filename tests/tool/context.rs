@@ -78,3 +78,30 @@ fn context_without_a_blob() {
     let elsewhere = run(["context", &example(), "--leaf", "5597dd28", "--blobs", "/nonexistent"]);
     assert!(elsewhere.err.contains(":5: warning: blob 5e157631"), "{}", elsewhere.err);
 }
+
+// G18: a command that is kept from the model is not shown as sent.
+#[test]
+fn g18_what_is_kept_from_the_model() {
+    let dir = TempDir::new().unwrap();
+    let entry = |id: &str, parent: Option<&str>, message: serde_json::Value| {
+        json!({"type": "message", "id": id, "parentId": parent, "message": message}).to_string()
+    };
+    let run_of = |command: &str, role: &str, kept_back: serde_json::Value| json!({"role": role, "command": command, "code": command, "output": "out", "excludeFromContext": kept_back});
+    let entries = [
+        entry("a", None, json!({"role": "user", "content": "hello"})),
+        entry("b", Some("a"), run_of("secret-one", "bashExecution", json!(true))),
+        entry("c", Some("b"), run_of("secret-two", "pythonExecution", json!(true))),
+        entry("d", Some("c"), run_of("open-one", "bashExecution", json!(false))),
+    ];
+    let file = session(dir.path(), "s.jsonl", &entries);
+    let ran = run(["context", &file]);
+    assert!(!ran.out.contains("secret") && ran.out.contains("open-one"), "{}", ran.out);
+    let field = |name: &str| {
+        let line = ran.out.lines().find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].trim().to_owned()
+    };
+    assert_eq!((field("messages"), field("not sent")), ("2".to_owned(), "2 commands kept from the model".to_owned()));
+    // What the agent builds has them: it leaves them out when it sends.
+    let json = run(["context", &file, "--json"]).json();
+    assert_eq!(json["messages"].as_array().unwrap().len(), 4);
+}

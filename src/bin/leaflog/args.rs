@@ -213,6 +213,9 @@ pub struct ContextArgs {
 pub struct CheckArgs {
     #[arg(value_name = "FILE", value_parser = named(), required = true, help = FILE_HELP)]
     pub files: Vec<OsString>,
+    /// Report everything: without it each line of a file once, by the worst of it, and at most 50 things
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
     /// Print a JSON array with the report, or the error, of each file
     #[arg(long)]
     pub json: bool,

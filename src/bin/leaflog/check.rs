@@ -2,12 +2,13 @@
 
 use crate::args::CheckArgs;
 use crate::fail::{Exit, Failure, complain, exit_of};
-use crate::open::Input;
+use crate::open::{self, Input};
 use crate::output::Out;
 use crate::style::Style;
 use crate::text::{clean, count};
 use leaflog::{Error, LoadReport};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ struct Checked<'a> {
     file: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<&'a LoadReport>,
+    /// Entries of types that are not known here, by their type.
+    #[serde(rename = "unknownTypes", skip_serializing_if = "BTreeMap::is_empty")]
+    unknown_types: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Fault>,
 }
@@ -45,7 +49,7 @@ pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
         write!(out, "[")?;
     }
     for (at, arg) in args.files.iter().enumerate() {
-        let (name, checked, blobs) = check(arg, args.blobs.as_deref());
+        let (name, checked, blobs, unknown_types) = check(arg, args.blobs.as_deref());
         let exit = match &checked {
             Ok(report) if report.is_empty() => Exit::Fine,
             Ok(_) => Exit::Report,
@@ -63,10 +67,14 @@ pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
             out.json(&Checked {
                 file: &name,
                 report: checked.as_ref().ok(),
+                unknown_types,
                 error: checked.as_ref().err().map(|error| fault(error, &name)),
             })?;
         } else if let Ok(report) = &checked {
-            text(&name, report, blobs.as_deref(), out)?;
+            text(&name, report, args.all, blobs.as_deref(), out)?;
+            for line in open::not_understood(&unknown_types) {
+                writeln!(out, "{}: {}", clean(&name), clean(&line))?;
+            }
         }
         if let Err(error) = checked {
             // In order with what the other stream says.
@@ -90,33 +98,40 @@ pub fn run(args: &CheckArgs, out: &mut Out) -> Result<Exit, Failure> {
     Ok(worst)
 }
 
-/// The name to print, the report after every blob was read, and the folder of the blobs.
-fn check(arg: &OsStr, blobs: Option<&Path>) -> (String, Result<LoadReport, NotChecked>, Option<PathBuf>) {
+/// The name to print, the report after every blob was read, the directory of the blobs, and types that are not known.
+type Outcome = (String, Result<LoadReport, NotChecked>, Option<PathBuf>, BTreeMap<String, u64>);
+
+fn check(arg: &OsStr, blobs: Option<&Path>) -> Outcome {
     let input = match Input::find(arg) {
         Ok(input) => input,
-        Err(failure) => return (arg.to_string_lossy().into_owned(), Err(NotChecked::Unfound(failure)), None),
+        Err(failure) => {
+            return (arg.to_string_lossy().into_owned(), Err(NotChecked::Unfound(failure)), None, BTreeMap::new());
+        }
     };
     let mut dir = None;
+    let mut unknown = BTreeMap::new();
     let mut report = || {
         let view = input.open(blobs)?;
         dir = view.blobs().map(|blobs| blobs.dir().to_owned());
         for entry in view.entries() {
             entry.loaded_text()?;
         }
+        unknown = open::unknown_types(&view)?;
         view.report()
     };
     let report = report().map_err(NotChecked::Unread);
-    (input.name(), report, dir)
+    (input.name(), report, dir, unknown)
 }
 
-fn text(name: &str, report: &LoadReport, blobs: Option<&Path>, out: &mut Out) -> Result<(), Failure> {
+fn text(name: &str, report: &LoadReport, all: bool, blobs: Option<&Path>, out: &mut Out) -> Result<(), Failure> {
     let name = clean(name);
     if report.is_empty() {
         write!(out, "{name}: ")?;
         out.paint(Style::Assistant, "fine")?;
         writeln!(out)?;
     }
-    for line in report.to_string().lines() {
+    let report_text = if all { format!("{report:#}") } else { report.to_string() };
+    for line in report_text.lines() {
         // `line 5: what`, in the shape of other messages: `file:5: what`.
         let what = match line.strip_prefix("line ").and_then(|rest| rest.split_once(": ")) {
             Some((number, what)) => {
@@ -129,7 +144,8 @@ fn text(name: &str, report: &LoadReport, blobs: Option<&Path>, out: &mut Out) ->
             }
         };
         out.paint(Style::Error, clean(what))?;
-        writeln!(out)?;
+        // The last line of a report that is cut.
+        writeln!(out, "{}", if what.starts_with("and ") { ": --all reports them" } else { "" })?;
     }
     if let Some(dir) = blobs.filter(|_| !report.missing_blobs.is_empty()) {
         writeln!(

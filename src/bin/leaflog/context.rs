@@ -2,6 +2,7 @@
 
 use crate::args::ContextArgs;
 use crate::fail::{Exit, Failure, complain};
+use crate::open::Input;
 use crate::output::Out;
 use crate::style::Style;
 use crate::summary::{image, main_argument, number, short_json, tool_name};
@@ -39,13 +40,19 @@ pub fn run(args: &ContextArgs, out: &mut Out) -> Result<Exit, Failure> {
         Show { full: args.full, zone: TimeZone::system() }.context(&context, leaf, out)?;
     }
     out.flush()?;
-    warn(&view, leaf, &name)?;
+    warn(&view, leaf, &input)?;
     Ok(Exit::Fine)
 }
 
-/// Tells which blobs the context lacks (R51).
-fn warn(view: &SessionView, leaf: Option<EntryRef<'_>>, name: &str) -> Result<(), Failure> {
+/// Tells of damage, of what is not understood, and which blobs the context lacks (R51).
+fn warn(view: &SessionView, leaf: Option<EntryRef<'_>>, input: &Input) -> Result<(), Failure> {
+    let name = &*input.name();
     let report = view.report().map_err(|error| Failure::of(&error, name))?;
+    open::warn_of_damage(&report, name, &input.argument());
+    let unknown = open::unknown_types(view).map_err(|error| Failure::of(&error, name))?;
+    for line in open::not_understood(&unknown) {
+        complain(format_args!("{name}: note: {line}"));
+    }
     let Some(leaf) = leaf.filter(|_| !report.missing_blobs.is_empty()) else { return Ok(()) };
     let path: HashSet<u64> = show::context_path(view, leaf, name)?.into_iter().map(EntryRef::line).collect();
     let dir = view.blobs().map(|blobs| format!(" in {}", blobs.dir().display())).unwrap_or_default();
@@ -53,6 +60,12 @@ fn warn(view: &SessionView, leaf: Option<EntryRef<'_>>, name: &str) -> Result<()
         complain(format_args!("{name}:{}: warning: blob {} is missing or damaged{dir}", blob.line, blob.hash.as_str()));
     }
     Ok(())
+}
+
+/// A command that the person ran and did not want the model to see: the agent leaves it out of what it sends.
+fn is_kept_back(message: Json<'_>) -> bool {
+    let is_command = message.get_str("role").is_some_and(|role| matches!(&*role, "bashExecution" | "pythonExecution"));
+    is_command && message.get("excludeFromContext").and_then(Json::as_bool) == Some(true)
 }
 
 struct Show {
@@ -82,8 +95,12 @@ impl Show {
             let names = context.selected_mcp_tool_names.join(", ");
             field("mcp tools", if names.is_empty() { "(none)" } else { &names })?;
         }
-        field("messages", &crate::text::thousands(context.messages().len() as u64))?;
-        for message in context.messages() {
+        let kept_back = context.messages().filter(|message| is_kept_back(*message)).count();
+        field("messages", &crate::text::thousands((context.messages().len() - kept_back) as u64))?;
+        if kept_back > 0 {
+            field("not sent", &count(kept_back as u64, "command kept from the model", "commands kept from the model"))?;
+        }
+        for message in context.messages().filter(|message| !is_kept_back(*message)) {
             writeln!(out)?;
             self.message(message, out)?;
         }

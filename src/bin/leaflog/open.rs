@@ -1,7 +1,12 @@
 //! Finding what the command line names: sessions and entries.
 
 use crate::fail::{Failure, complain};
-use leaflog::{AgentDirs, EntryRef, Error, SessionFinder, SessionView, ViewOptions, session_roots};
+use crate::summary;
+use crate::text::{count, one_line};
+use leaflog::{
+    AgentDirs, EntryKind, EntryRef, Error, LoadReport, SessionFinder, SessionView, ViewOptions, session_roots,
+};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -87,8 +92,38 @@ pub fn session(arg: &OsStr, blobs: Option<&Path>) -> Result<(Input, SessionView)
     Ok((input, view))
 }
 
+/// How many entries there are of each type that is not known here.
+pub fn unknown_types(view: &SessionView) -> Result<BTreeMap<String, u64>, Error> {
+    let mut types = BTreeMap::new();
+    for entry in view.entries().filter(|entry| entry.kind() == EntryKind::Other) {
+        *types.entry(summary::names(&entry.text()?).0.into_owned()).or_default() += 1;
+    }
+    Ok(types)
+}
+
+/// A line for each type that is not known here.
+pub fn not_understood(types: &BTreeMap<String, u64>) -> impl Iterator<Item = String> {
+    types.iter().map(|(name, &entries)| {
+        let verb = if entries == 1 { "is" } else { "are" };
+        format!("{} of type {} {verb} not understood here", count(entries, "entry", "entries"), one_line(name, 60))
+    })
+}
+
+/// Says on the standard error stream that a file is damaged, and where more is to be learned of it.
+pub fn warn_of_damage(report: &LoadReport, name: &str, argument: &str) {
+    match report.damaged_entries() {
+        0 => {}
+        touched => {
+            let entries = count(touched as u64, "entry", "entries");
+            complain(format_args!(
+                "{name}: warning: the file is damaged, which touches {entries}: leaflog check {argument}"
+            ));
+        }
+    }
+}
+
 /// A word for a POSIX shell: in quotes when it needs them.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
     if word.chars().all(is_plain) && !word.starts_with('-') {
         return word.to_owned();

@@ -6,7 +6,7 @@ use crate::list::project;
 use crate::open::{self, Input};
 use crate::output::Out;
 use crate::text::{clean, one_line};
-use leaflog::{Candidates, Resumable};
+use leaflog::{Candidates, Resumable, SessionView};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
@@ -48,6 +48,12 @@ fn print(path: &Path, out: &mut Out) -> Result<Exit, Failure> {
         // To a program it goes as it is, whatever its characters.
         out.write_all(path.as_os_str().as_encoded_bytes())?;
         writeln!(out)?;
+    }
+    out.flush()?;
+    // What cannot be read now says so when it is opened.
+    if let Ok(report) = SessionView::open(path).and_then(|view| view.report()) {
+        let name = path.display().to_string();
+        open::warn_of_damage(&report, &name, &open::quoted(&name));
     }
     Ok(Exit::Fine)
 }

@@ -270,7 +270,7 @@ impl<'v> Show<'v, '_> {
     fn end(&self, view: &SessionView, out: &mut Out) -> Result<(), Failure> {
         let outside = self.forest.outside() as u64;
         let report = view.report().map_err(|error| Failure::of(&error, self.name))?;
-        let things = report.to_string().lines().count() as u64;
+        let things = format!("{report:#}").lines().count() as u64;
         if view.entries().len() == 0 {
             writeln!(out, "no entries")?;
         }
@@ -285,6 +285,8 @@ impl<'v> Show<'v, '_> {
             let things = count(things, "thing", "things");
             writeln!(out, "{things} to report: leaflog check {}", clean(&self.input.argument()))?;
         }
+        out.flush()?;
+        open::warn_of_damage(&report, self.name, &self.input.argument());
         Ok(())
     }
 }
