@@ -752,8 +752,9 @@ impl LineReader<'_> {
     }
 }
 
+/// The moment that a timestamp says: a text, or a number of milliseconds.
 #[inline]
-fn time_of(bytes: &[u8], field: Field) -> Option<i64> {
+pub(crate) fn time_of(bytes: &[u8], field: Field) -> Option<i64> {
     match field {
         Field::Text { .. } => field.read(bytes, time::parse),
         Field::Other { start, end } => crate::entry::time_ms(Json::new(&bytes[start..end])),

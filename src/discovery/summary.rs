@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Nothing, Strings};
 use crate::json::damage::{self, Damaged, OnDamage, ReadAhead};
 use crate::json::{Cursor, Json, OnValue, Scanner};
-use crate::load::{End, pieces};
+use crate::load::{End, pieces, time_of};
 use crate::storage::Source;
 use std::time::SystemTime;
 
@@ -336,7 +336,7 @@ impl OnValue for LineReader<'_> {
             b"message" if facts.has_message => {
                 self.summary.message_count += 1;
                 if self.tells_use
-                    && let Some(ms) = facts.timestamp.text(bytes).and_then(|text| time::parse(&text))
+                    && let Some(ms) = time_of(bytes, facts.timestamp)
                 {
                     self.summary.last_message_ms = Some(ms);
                 }

@@ -2,7 +2,7 @@
 //!
 //! FTS5 knows only whole runs of letters: it finds neither a piece of a Chinese sentence nor a part of
 //! a name in camel case. So the prompts themselves are looked through as well, by the rule of
-//! [`words`](crate::words::words), the newest first until there are enough. What FTS5 finds counts
+//! [`words`], the newest first until there are enough. What FTS5 finds counts
 //! too: it reaches as far back as there are prompts.
 
 use super::HistoryEntry;

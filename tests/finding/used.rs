@@ -164,6 +164,8 @@ fn g04_when_a_session_was_used() {
     assert_eq!(used(&[head.clone(), message("1", 2, "x")], 99), at(5), "nor before it began");
     let undated = r#"{"type":"message","id":"2","timestamp":"now","message":{"role":"user"}}"#.to_owned();
     assert_eq!(used(&[head.clone(), message("1", 30, "x"), undated.clone()], 99), at(30));
+    let number = json!({"type": "message", "id": "2", "timestamp": START_MS + 40_000, "message": {"role": "user"}});
+    assert_eq!(used(&[head.clone(), number.to_string()], 99), at(40), "a number of milliseconds");
     assert_eq!(used(&[json!({"type": "session", "id": "1"}).to_string(), undated], 99), at(99), "nothing tells");
     // Far from the end, as far as that is read: 64 KiB, 512 KiB, 4 MiB.
     for len in [1, 5_000, 65_300, 70_000, 600_000, 4_194_304 - 20_000] {
