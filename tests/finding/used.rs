@@ -281,6 +281,35 @@ fn g11_the_first_text_is_read_on_to() {
     }
 }
 
+// G1: what a damaged line still holds counts in lists as it does when the session is opened: the header,
+// the first message, the last one.
+#[test]
+fn g01_lines_that_ran_together() {
+    let head = header("1", 3, Path::new("/p"), 0);
+    let first = message("00000001", 10, "the question");
+    let last = message("00000002", 30, "the last");
+    let torn = |line: &str, by: usize| line[..line.len() - by].to_owned();
+    let filler = json!({"type": "custom", "id": "c", "data": "x".repeat(70_000)}).to_string();
+    for by in [2, 25, 60] {
+        for filler in [None, Some(&filler)] {
+            let mut lines = vec![torn(&head, by) + &head, torn(&first, by) + &first];
+            lines.extend(filler.cloned());
+            lines.push(torn(&last, by) + &last);
+            let info = told(&lines, 99);
+            assert_eq!((info.id.as_str(), info.cwd.as_str(), info.message_count), ("1", "/p", 2), "{by}");
+            assert_eq!((info.first_message.as_str(), info.used), ("the question", at(30)), "{by}");
+        }
+    }
+    // And the one to go on with is found by its id.
+    let home = Home::new();
+    let cwd = home.project("work");
+    let head = header("abc1", 3, &cwd, 0);
+    let path = home
+        .file(&format!("{}/x_zz.jsonl", home.absolute_name("work")), &(torn(&head, 20) + &head + "\n" + &first + "\n"));
+    assert_eq!(home.options().finder().by_prefix("abc1").unwrap(), [path]);
+    assert_eq!(home.options().continue_recent(&cwd).unwrap().session_id(), "abc1");
+}
+
 /// Random numbers, the same in each run.
 struct Random(u64);
 
