@@ -20,7 +20,18 @@ fn append<'env>(
 
 #[napi(catch_unwind)]
 pub fn append_message<'env>(env: &'env Env, session: &Handle, message: String) -> napi::Result<JsString<'env>> {
-    append(env, session, |manager| manager.append_message(&message))
+    append_text(env, session, &message)
+}
+
+/// The object that a message was given as is the entry's.
+fn append_text<'env>(env: &'env Env, session: &Session, message: &str) -> napi::Result<JsString<'env>> {
+    append(env, session, |manager| {
+        let appended = manager.append_message(message);
+        if !matches!(appended, Err(AppendError::Rejected(_))) {
+            session.prints().record(manager.entries().len() - 1, message.as_bytes());
+        }
+        appended
+    })
 }
 
 /// The same for the first bytes of an array: engines put text into one that is there in half the time
@@ -34,7 +45,7 @@ pub fn append_message_bytes<'env>(
 ) -> napi::Result<JsString<'env>> {
     let text = array.get(..len as usize).and_then(|bytes| str::from_utf8(bytes).ok());
     let text = text.ok_or_else(|| invalid("the array holds no text"))?;
-    append(env, session, |manager| manager.append_message(text))
+    append_text(env, session, text)
 }
 
 #[napi(catch_unwind)]

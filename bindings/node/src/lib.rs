@@ -21,6 +21,7 @@ mod free;
 mod history;
 mod life;
 mod make;
+mod prints;
 mod queue;
 mod read;
 mod session;

@@ -160,7 +160,7 @@ pub fn close(session: &Handle) -> napi::Result<()> {
 pub fn release(session: &Handle) {
     match &***session {
         Session::Manager { manager, .. } => manager.lock().release(),
-        Session::View(view) => view.release(),
+        Session::View(view, _) => view.release(),
     }
 }
 
@@ -174,7 +174,11 @@ pub fn ensure_on_disk(session: &Handle) -> napi::Result<()> {
 pub fn replace_texts(session: &Handle, positions: Uint32Array, texts: Vec<String>) -> napi::Result<()> {
     let changes: Vec<(usize, &str)> =
         positions.iter().map(|&at| at as usize).zip(texts.iter().map(String::as_str)).collect();
-    session.run(|manager| manager.replace_texts(&changes))
+    session.run(|manager| manager.replace_texts(&changes))?;
+    for (position, text) in changes {
+        session.prints().record(position, text.as_bytes());
+    }
+    Ok(())
 }
 
 #[napi(catch_unwind)]
@@ -234,7 +238,7 @@ pub fn capture_state(session: &Handle) -> napi::Result<External<SessionState>> {
 /// What a state holds, to be read.
 #[napi(catch_unwind)]
 pub fn state_view(state: &External<SessionState>) -> Handle {
-    External::new(Arc::new(Session::View(state.view().clone())))
+    External::new(Arc::new(Session::view(state.view().clone())))
 }
 
 #[napi(catch_unwind)]
@@ -262,6 +266,6 @@ pub fn report_failure(session: &Handle, message: String) -> napi::Result<()> {
 pub fn take_log(session: &Handle) -> napi::Result<Vec<String>> {
     match &***session {
         Session::Manager { log, .. } => Ok(std::mem::take(&mut *log.lock())),
-        Session::View(_) => Err(invalid("this session is only read")),
+        Session::View(..) => Err(invalid("this session is only read")),
     }
 }

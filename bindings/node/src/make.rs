@@ -156,7 +156,7 @@ impl Task for Making {
                     Some(content) => view.read_bytes(content).map_err(|error| error.at(Path::new(path))),
                     None => view.open(path),
                 };
-                view.map(Session::View)
+                view.map(Session::view)
             }
         })?;
         *self.slot.lock() = Some(session);

@@ -95,7 +95,9 @@ pub fn texts<'env>(
     prefetch(&mut reader, &positions, start);
     group(env, &positions, start, |position, out| {
         let marked = reader.may_drop_payload(position);
-        push_marked(out, marked, &reader.entry(position)?);
+        let text = reader.entry(position)?;
+        session.prints().record(position, &text);
+        push_marked(out, marked, &text);
         Ok(())
     })
 }
@@ -113,7 +115,10 @@ pub fn messages<'env>(
     prefetch(&mut reader, &positions, start);
     group(env, &positions, start, |position, out| {
         let marked = reader.may_drop_payload(position);
-        push_marked(out, marked, reader.message(position)?.as_deref().unwrap_or(b"null"));
+        let text = reader.message(position)?;
+        let text = text.as_deref().unwrap_or(b"null");
+        session.prints().record(position, text);
+        push_marked(out, marked, text);
         Ok(())
     })
 }
@@ -155,12 +160,24 @@ fn group<'env>(
     text::string(env, &out)
 }
 
-/// Says whether an entry's text is another than this.
+/// Compares the text of an entry with this, which an object says: 0 when they are the same. With `changed`,
+/// 0 as well when the object says what it did when the engine was given it, for then it was not changed here, and
+/// 2 when it says something else than then. Else 1.
 #[napi(catch_unwind)]
-pub fn differs(session: &Handle, position: u32, text: String) -> napi::Result<bool> {
+pub fn differs(session: &Handle, position: u32, text: String, changed: bool) -> napi::Result<u32> {
     let view = session.read();
+    let position = position as usize;
+    let as_given = if changed { session.prints().is_as_given(&view, position, text.as_bytes()) } else { None };
+    if as_given == Some(true) {
+        return Ok(0);
+    }
     let mut reader = view.reader();
-    Ok(*reader.entry(position as usize).map_err(convert)? != *text.as_bytes())
+    match reader.entry(position) {
+        Ok(stored) if *stored == *text.as_bytes() => Ok(0),
+        // Also when what was stored there is gone.
+        _ if as_given.is_some() => Ok(2),
+        stored => stored.map(|_| 1).map_err(convert),
+    }
 }
 
 /// The position of an id's entry; -1 when there is none.
@@ -299,7 +316,7 @@ pub(crate) fn give_plan<'env>(env: &'env Env, view: &SessionView, leaf: Leaf<'_>
 pub fn report<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'env>> {
     let report = match &***session {
         Session::Manager { manager, .. } => manager.lock().load_report(),
-        Session::View(view) => view.report(),
+        Session::View(view, _) => view.report(),
     };
     text::give_value(env, &report.map_err(convert)?)
 }
@@ -308,12 +325,16 @@ pub fn report<'env>(env: &'env Env, session: &Handle) -> napi::Result<JsString<'
 #[napi(catch_unwind)]
 pub fn snapshot(session: &Handle) -> Handle {
     let view = session.read();
-    Handle::new(Arc::new(Session::View((*view).clone())))
+    Handle::new(Arc::new(Session::view((*view).clone())))
 }
 
 /// What a manager held before the file was replaced, to be read; once, and only when it was.
 #[napi(catch_unwind)]
 pub fn take_replaced(session: &Handle) -> napi::Result<Option<Handle>> {
-    let view = session.opened()?.take_replaced();
-    Ok(view.map(|view| Handle::new(Arc::new(Session::View(view)))))
+    let mut manager = session.opened()?;
+    Ok(manager.take_replaced().map(|view| {
+        let prints = session.prints().moved(&view, &manager);
+        let before = session.prints().replace(prints);
+        Handle::new(Arc::new(Session::View(view, before)))
+    }))
 }

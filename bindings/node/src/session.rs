@@ -1,20 +1,21 @@
 //! The handle of a session.
 
 use crate::error::convert;
+use crate::prints::Prints;
 use leaflog::{Error, ErrorCode, SessionManager, SessionView};
 use napi::bindgen_prelude::External;
 use parking_lot::{Mutex, MutexGuard};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// What a handle stands for. The mutex is held by one call at a time; a flush on another thread
-/// holds it until the disk is done.
+/// What a handle stands for. The mutex is held by one call at a time; a flush on another thread lets go of
+/// it while the disk is waited for.
 #[allow(clippy::large_enum_variant, reason = "there is one, behind an Arc, and most are managers")]
 pub enum Session {
     /// A manager and what it had to log.
-    Manager { manager: Mutex<SessionManager>, log: Log },
+    Manager { manager: Mutex<SessionManager>, log: Log, prints: Prints },
     /// What a manager held at a moment.
-    View(SessionView),
+    View(SessionView, Prints),
 }
 
 /// Handle of a session.
@@ -42,20 +43,29 @@ impl Deref for Reading<'_> {
 
 impl Session {
     pub(crate) fn of(manager: SessionManager, log: Log) -> Self {
-        Self::Manager { manager: Mutex::new(manager), log }
+        Self::Manager { manager: Mutex::new(manager), log, prints: Prints::default() }
+    }
+
+    pub(crate) fn view(view: SessionView) -> Self {
+        Self::View(view, Prints::default())
+    }
+
+    pub(crate) fn prints(&self) -> &Prints {
+        let (Self::Manager { prints, .. } | Self::View(_, prints)) = self;
+        prints
     }
 
     pub(crate) fn read(&self) -> Reading<'_> {
         match self {
             Self::Manager { manager, .. } => Reading::Manager(manager.lock()),
-            Self::View(view) => Reading::View(view),
+            Self::View(view, _) => Reading::View(view),
         }
     }
 
     pub(crate) fn manager(&self) -> leaflog::Result<MutexGuard<'_, SessionManager>> {
         match self {
             Self::Manager { manager, .. } => Ok(manager.lock()),
-            Self::View(_) => Err(Error::new(ErrorCode::InvalidArgument, "this session is only read")),
+            Self::View(..) => Err(Error::new(ErrorCode::InvalidArgument, "this session is only read")),
         }
     }
 

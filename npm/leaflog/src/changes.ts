@@ -70,19 +70,25 @@ function setAbsent(given: unknown): void {
 	}
 }
 
-/**
- * Of the objects those that say something else than what a session has at their positions. What it
- * has does not count when it is not `counted`.
- */
+/** What objects are asked. */
+export type Question =
+	/** Whether somebody changed them here. */
+	| "changed"
+	/** The same, of what was replaced, which may not be there any more. */
+	| "changed before"
+	/** Whether they say something else than what is stored. */
+	| "stale";
+
+/** Of the objects those of which it is so, in a session that has their entries at positions. */
 export function differing<Object extends Placed>(
 	handle: Handle,
 	objects: Object[],
 	positionOf: (object: Object) => number,
-	counted?: (stored: unknown, id: string) => boolean,
+	question: Question,
 ): Object[] {
 	const lights = objects.filter(({ isLight }) => isLight);
 	const different = objects.filter(
-		(object) => !object.isLight && isDifferent(handle, object, positionOf(object), counted),
+		(object) => !object.isLight && isDifferent(handle, object, positionOf(object), question),
 	);
 	if (lights.length === 0) return different;
 	const fields = JSON.parse(native.light(handle, new Uint32Array(lights.map(positionOf)), 0)) as unknown[];
@@ -91,7 +97,7 @@ export function differing<Object extends Placed>(
 		const { entry } = object;
 		const isSame = fields[at] !== 0 && isUsual(entry, fields.slice(at, at + 3));
 		at += fields[at] === 0 ? 1 : 3;
-		if (!isSame && isDifferent(handle, object, positionOf(object), counted)) different.push(object);
+		if (!isSame && isDifferent(handle, object, positionOf(object), question)) different.push(object);
 	}
 	return different;
 }
@@ -101,35 +107,30 @@ function isUsual(entry: SessionEntry, [id, parentId, timestamp]: unknown[]): boo
 	return isSame && entry.type === "message" && Object.keys(entry).length === 5;
 }
 
-function isDifferent(
-	handle: Handle,
-	{ entry }: Placed,
-	position: number,
-	counted?: (stored: unknown, id: string) => boolean,
-): boolean {
+function isDifferent(handle: Handle, { entry }: Placed, position: number, question: Question): boolean {
+	const isBefore = question === "changed before";
 	let text: string;
 	try {
 		text = textOf(entry);
 	} catch (error) {
 		// It is told when it is to be written.
-		if (counted === undefined) throw error;
+		if (!isBefore) throw error;
 		return true;
 	}
+	let difference: 0 | 1 | 2 = 1;
 	let stored: unknown;
 	try {
-		if (!native.differs(handle, position, text)) return false;
+		difference = native.differs(handle, position, text, question !== "stale");
+		if (difference === 0) return false;
 		[stored] = loaded(native.texts(handle, Uint32Array.of(position), 0));
 	} catch (error) {
-		if (counted === undefined) throw error;
+		if (!isBefore) throw error;
 	}
-	if (counted?.(stored, entry.id) === false) return false;
+	// A file that was cut or edited in place has something else where an entry was: then what is stored now wins,
+	// unless it is known that the object says something else than when it was given.
+	if (isBefore && (stored as Partial<SessionEntry> | null | undefined)?.id !== entry.id) return difference === 2;
 	// The stored text may say the same in another spelling.
 	return JSON.stringify(stored) !== text;
-}
-
-/** A file that was cut in place has something else where an entry was: then what is stored now wins. */
-export function isEntry(stored: unknown, id: string): boolean {
-	return (stored as Partial<SessionEntry> | null | undefined)?.id === id;
 }
 
 function isObject(value: unknown): value is object {

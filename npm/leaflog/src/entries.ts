@@ -1,7 +1,6 @@
 import {
 	become,
 	differing,
-	isEntry,
 	isRenewed,
 	loaded,
 	type Moved,
@@ -208,9 +207,9 @@ export class Entries {
 	 * rewrite.
 	 */
 	#refresh(moved: Moved[], replaced: Handle): void {
-		const different = new Set(differing(replaced, moved, ({ before }) => before, isEntry));
+		const different = new Set(differing(replaced, moved, ({ before }) => before, "changed before"));
 		const unchanged = moved.filter((object) => !different.has(object) || isRenewed(object));
-		const stale = differing(this.#handle, unchanged, ({ position }) => position);
+		const stale = differing(this.#handle, unchanged, ({ position }) => position, "stale");
 		const positions = stale.map(({ position }) => position);
 		this.#parse<SessionEntry>(native.texts, positions, (position, stored) => this.#renew(position, stored));
 	}
@@ -442,7 +441,7 @@ export class Entries {
 		for (const [position, entry] of this.#list.entries()) {
 			if (entry !== undefined) objects.push({ entry, position, isLight: this.#isLight(position) });
 		}
-		const different = differing(this.#handle, objects, ({ position }) => position);
+		const different = differing(this.#handle, objects, ({ position }) => position, "changed");
 		const changed = different.filter((object) => !isRenewed(object));
 		if (changed.length === 0) return;
 		for (const { entry } of changed) setWritten(entry);

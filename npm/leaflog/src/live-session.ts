@@ -240,9 +240,21 @@ export class LiveSession {
 		}
 	}
 
+	/** Takes what was changed in place. */
+	#takeChanges(): void {
+		try {
+			this.entries.writeChanges();
+		} catch (error) {
+			if ((error as LeaflogError).code !== "FILE_CHANGED") throw error;
+			// Another program edited the file in place: it is read again, and then it is known what was changed here.
+			this.call(() => native.rewriteEntries(this.handle));
+			this.entries.writeChanges();
+		}
+	}
+
 	/** Calls what may write the file anew: that takes what was changed in place. */
 	write<T>(call: () => T): T {
-		this.entries.writeChanges();
+		this.#takeChanges();
 		this.#started = false;
 		return this.call(call);
 	}
@@ -258,7 +270,7 @@ export class LiveSession {
 
 	/** Calls what puts a copy of this session in its place: the copy has the same objects. */
 	copy<T>(call: () => T): T {
-		this.entries.writeChanges();
+		this.#takeChanges();
 		const handedOver = this.entries.handOver();
 		return this.#replace(
 			() => this.call(call),

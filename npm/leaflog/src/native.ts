@@ -47,7 +47,7 @@ interface SyncNative {
 	light(session: Handle, positions: Uint32Array | undefined, from: number): Json;
 	texts(session: Handle, positions: Uint32Array, start: number): Json;
 	messages(session: Handle, positions: Uint32Array, start: number): Json;
-	differs(session: Handle, position: number, text: Json): boolean;
+	differs(session: Handle, position: number, text: Json, changed: boolean): 0 | 1 | 2;
 	find(session: Handle, id: string): number;
 	leaf(session: Handle): number;
 	path(session: Handle, id?: string): Json;

@@ -85,6 +85,8 @@ describe("the life of a session", () => {
 		session.getEntries()[0].message;
 		await session.flush();
 		await session.close();
+		// Open it is until it is disposed of: a file beside it tells other processes.
+		await session[Symbol.asyncDispose]();
 		assert.deepEqual(fs.readFileSync(file), bytes);
 		assert.equal(fs.statSync(file).mtimeMs, 1_000_000_000);
 		assert.deepEqual(fs.readdirSync(path.dirname(file)).sort(), ["s.jsonl"]);

@@ -287,6 +287,8 @@ describe("reading", () => {
 				{ line: 4, reason: "not-an-entry" },
 			],
 			trailingText: [{ line: 5, bytes: 4 }],
+			fragments: [],
+			spreadValues: [],
 			duplicateIds: [{ id: "e1", lines: [2, 6] }],
 			entriesWithoutId: [7],
 			missingParents: [{ id: "a", line: 5, parentId: "gone" }],

@@ -98,6 +98,33 @@ describe("u13: a view", () => {
 	});
 });
 
+test("u07: what another program shifted in place is an error of this package, not of the engine's parser", async () => {
+	const values = sessionOf([
+		["message", { message: user("1") }],
+		["message", { message: assistant("2") }],
+		["custom", { customType: "x", data: 3 }],
+	]);
+	for (const read of [
+		(view) => view.getEntry("e2").message,
+		(view) => view.getEntry("e3"),
+		(view) => view.getEntries().map((entry) => entry.message),
+		(view) => view.buildSessionContext(),
+		(view) => view.getTree(),
+	]) {
+		const file = write(path.join(tempDir(), "s.jsonl"), values);
+		const view = await SessionView.open(file);
+		fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace('"1"', '"1 and more"'));
+		assert.throws(
+			() => read(view),
+			(error) => {
+				assert.ok(error instanceof LeaflogError, String(error?.stack));
+				assert.equal(error.code, "FILE_CHANGED");
+				return true;
+			},
+		);
+	}
+});
+
 test("u13: a listing tells of what it could not read", async () => {
 	const dir = tempDir();
 	write(path.join(dir, "a.jsonl"), sessionOf([["message", { message: user("1") }]]));

@@ -139,7 +139,8 @@ describe("the package", () => {
 		/** Runs it, and sees that each test was run and passed. */
 		const passes = (command, args, reported) => {
 			// Neither in color, nor as a part of the suite that runs here.
-			const { FORCE_COLOR: _, NODE_TEST_CONTEXT: __, ...env } = { ...process.env, NO_COLOR: "1" };
+			const own = { NO_COLOR: "1", PI_CODING_AGENT_DIR: path.join(dir, "agent") };
+			const { FORCE_COLOR: _, NODE_TEST_CONTEXT: __, ...env } = { ...process.env, ...own };
 			const { status, stdout, stderr } = spawnSync(command, args, { cwd: app, encoding: "utf8", env });
 			assert.equal(status, 0, stdout + stderr);
 			assert.match(stdout + stderr, reported);
@@ -165,8 +166,12 @@ describe("the package", () => {
 		test("Bun", () => passes(bun, ["test", "./bun.test.mjs"], new RegExp(`^ *${CASES.length} pass$`, "m")));
 
 		test("Jest", () => {
-			const options = ["--rootDir", app, "--testMatch", "**/jest.spec.cjs", "--no-cache", "--runInBand"];
-			passes(process.execPath, [bin("jest"), ...options], new RegExp(`^Tests: +${CASES.length} passed`, "m"));
+			const where = ["--rootDir", app, "--testMatch", "**/jest.spec.cjs", "--cacheDirectory", path.join(dir, "jest")];
+			passes(
+				process.execPath,
+				[bin("jest"), ...where, "--runInBand"],
+				new RegExp(`^Tests: +${CASES.length} passed`, "m"),
+			);
 		});
 
 		for (const pool of ["threads", "forks", "vmThreads", "vmForks"]) {
@@ -207,7 +212,9 @@ describe("the package", () => {
 		fs.renameSync(path.join(dir, "program"), path.join(alone, "program"));
 		fs.renameSync(path.join(app, "node_modules"), path.join(app, "gone"));
 		try {
-			assert.equal(run(path.join(alone, "program"), [], alone), PRINTS);
+			// Bun puts the addon into the temporary directory, and leaves it there.
+			const env = { ...process.env, TMPDIR: alone };
+			assert.equal(execFileSync(path.join(alone, "program"), { cwd: alone, encoding: "utf8", env }), PRINTS);
 		} finally {
 			fs.renameSync(path.join(app, "gone"), path.join(app, "node_modules"));
 		}
