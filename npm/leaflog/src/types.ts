@@ -252,10 +252,6 @@ export interface SessionManagerStateSnapshot {
 export interface LoadReport {
 	skippedLines: { line: number; reason: "invalid" | "torn" | "not-an-entry" }[];
 	trailingText: { line: number; bytes: number }[];
-	/** Text in front of an entry or a header on the same line: the start of an entry that was not written to its end. */
-	fragments: { line: number; bytes: number }[];
-	/** Values that go over several lines, as an editor or a formatter writes them. */
-	spreadValues: { line: number; lines: number }[];
 	/** Text in front of an entry or a header on the same line. */
 	fragments: { line: number; bytes: number }[];
 	/** Values that go over several lines. */
