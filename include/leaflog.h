@@ -655,9 +655,9 @@ leaflog_status leaflog_string_free(struct leaflog_string *text);
 /// For this and every append: `id`, which may be NULL, receives the entry's id. When the entry cannot be
 /// written, the call fails, but the entry is in memory and is the leaf: `id` receives its id, and
 /// `leaflog_error_entry_id()` returns it. Do not append it again. After LOCKED, the next append or flush that
-/// succeeds writes it; any other error of writing is sticky, and `leaflog_session_ensure_on_disk()` tries again.
-/// All other failures, INVALID_ARGUMENT, INVALID_UTF8 and ENTRY_NOT_FOUND among them, append nothing and leave
-/// `id` as it is.
+/// succeeds writes it, after GONE the next append or `leaflog_session_ensure_on_disk()`; any other error of writing
+/// is sticky, and `leaflog_session_ensure_on_disk()` tries again. All other failures, INVALID_ARGUMENT,
+/// INVALID_UTF8 and ENTRY_NOT_FOUND among them, append nothing and leave `id` as it is.
 leaflog_status leaflog_session_append_message(struct leaflog_session *session,
                                               struct leaflog_str message_json,
                                               struct leaflog_id *id,

@@ -343,8 +343,9 @@ pub enum AppendError {
     /// Nothing was appended, and the leaf stays. The call can be made again when its reason is gone.
     Rejected(Error),
     /// The entry is in memory and is the leaf, but is not in the file. The next successful write
-    /// carries it: of another entry, [`flush`] or [`close`] after [`ErrorCode::Locked`],
-    /// [`ensure_on_disk`] after any other error. Do not append it again.
+    /// carries it: another append, [`flush`] or [`close`] after [`ErrorCode::Locked`], another append or
+    /// [`ensure_on_disk`] after [`ErrorCode::Gone`], [`ensure_on_disk`] after any other error. Do not append
+    /// it again.
     ///
     /// [`flush`]: crate::SessionManager::flush
     /// [`close`]: crate::SessionManager::close

@@ -1,6 +1,6 @@
 //! The lock beside a session, and who is told what became of it.
 
-use super::common::{ASSISTANT, Dir, USER, file, ids, read};
+use super::common::{ASSISTANT, Dir, USER, file, ids, leaf, read};
 use leaflog::{DirNaming, Environment, ErrorCode, FileSessionStorage, SessionView, TitleSource};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -181,8 +181,10 @@ fn g12_an_open_session_is_deleted() {
     // A flush, and a close, make nothing again.
     assert_eq!(m.flush().unwrap_err().code(), ErrorCode::Gone);
     assert_eq!(m.close().unwrap_err().code(), ErrorCode::Gone);
-    let error = leaflog::Error::from(m.append_message(USER).unwrap_err());
+    let error = m.append_message(USER).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Gone);
+    // B23: the entry is not lost, and is written with the next.
+    assert_eq!(error.entry_id(), leaf(&m).as_deref());
     assert!(!file(&m).exists());
     let status = m.persist_status();
     assert_eq!((status.error.map(|error| error.code()), status.unsaved), (None, 1));

@@ -47,9 +47,9 @@ fn choice(value: i32, what: &str) -> Result<Option<bool>, Failure> {
 /// For this and every append: `id`, which may be NULL, receives the entry's id. When the entry cannot be
 /// written, the call fails, but the entry is in memory and is the leaf: `id` receives its id, and
 /// `leaflog_error_entry_id()` returns it. Do not append it again. After LOCKED, the next append or flush that
-/// succeeds writes it; any other error of writing is sticky, and `leaflog_session_ensure_on_disk()` tries again.
-/// All other failures, INVALID_ARGUMENT, INVALID_UTF8 and ENTRY_NOT_FOUND among them, append nothing and leave
-/// `id` as it is.
+/// succeeds writes it, after GONE the next append or `leaflog_session_ensure_on_disk()`; any other error of writing
+/// is sticky, and `leaflog_session_ensure_on_disk()` tries again. All other failures, INVALID_ARGUMENT,
+/// INVALID_UTF8 and ENTRY_NOT_FOUND among them, append nothing and leave `id` as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_session_append_message(
     session: *mut leaflog_session,
