@@ -35,7 +35,8 @@
 //! use leaflog::{ManagerOptions, TitleSource};
 //!
 //! # fn main() -> leaflog::Result<()> {
-//! # let dir = std::env::temp_dir().join(format!("leaflog-doc-{}", std::process::id()));
+//! # let temp = tempfile::tempdir().expect("a temporary directory");
+//! # let dir = temp.path();
 //! let mut session = ManagerOptions::new().agent_dir(&dir).create("/home/ada/shop")?;
 //! let question = session.append_message(r#"{"role":"user","content":"Hello"}"#)?;
 //! session.append_message(r#"{"role":"assistant","content":[{"type":"text","text":"Hi"}]}"#)?;
@@ -46,7 +47,6 @@
 //! session.append_message(r#"{"role":"assistant","content":[{"type":"text","text":"Hello!"}]}"#)?;
 //! assert_eq!(session.leaves().len(), 2);
 //! session.close()?;
-//! # std::fs::remove_dir_all(&dir).ok();
 //! # Ok(())
 //! # }
 //! ```
@@ -109,6 +109,9 @@ extern crate self as leaflog;
 #[cfg(test)]
 #[path = "../tests/model/mod.rs"]
 mod model;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
 
 /// The samples of the README are compiled and run too.
 #[cfg(doctest)]

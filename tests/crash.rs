@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{ManagerOptions, SessionManager, SessionView, TitleSource};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -16,6 +18,8 @@ const ASSISTANT: &str = r#"{"role":"assistant","content":[{"type":"text","text":
 const CHILD: &str = "LEAFLOG_CRASH_CHILD";
 /// In the child: the session it goes on with.
 const SESSION: &str = "LEAFLOG_CRASH_SESSION";
+/// In the child: what it draws its random numbers from.
+const SEED: &str = "LEAFLOG_CRASH_SEED";
 const KILLS: usize = 200;
 
 fn options(dir: &Path) -> ManagerOptions {
@@ -24,6 +28,7 @@ fn options(dir: &Path) -> ManagerOptions {
 
 /// Works on the session until it is killed, and says after each call what is written.
 fn child(dir: &Path) {
+    fastrand::seed(std::env::var(SEED).unwrap().parse().unwrap());
     let mut manager = match std::env::var_os(SESSION) {
         Some(path) => options(dir).open(path).unwrap(),
         None => options(dir).create(dir).unwrap(),
@@ -106,6 +111,13 @@ fn r54_killed_processes_lose_nothing() {
     if let Some(dir) = std::env::var_os(CHILD) {
         return child(Path::new(&dir));
     }
+    support::rounds(|seed| {
+        fastrand::seed(seed);
+        kill_processes();
+    });
+}
+
+fn kill_processes() {
     let (mut acknowledged, mut torn, mut leftovers) = (0, 0, 0);
     let mut kill = 0;
     while kill < KILLS {
@@ -116,6 +128,7 @@ fn r54_killed_processes_lose_nothing() {
         for run in 1..=10 {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.args(["--exact", "r54_killed_processes_lose_nothing", "--nocapture"]).env(CHILD, dir.path());
+            command.env(SEED, fastrand::u64(..).to_string());
             if let Some(session) = &session {
                 command.env(SESSION, session);
             }

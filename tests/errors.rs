@@ -2,6 +2,8 @@
 //! code that never changes.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{AppendError, Error, ErrorCode, Leaf, SessionView, ViewOptions};
 use std::path::{Path, PathBuf};
 
@@ -257,12 +259,12 @@ fn a_file_without_permission() {
             let text = String::from_utf8_lossy(&output.stdout);
             let complaint = String::from_utf8_lossy(&output.stderr);
             if complaint.contains("setpriv:") {
-                println!("skipped: running as root, and setpriv cannot give up rights: {complaint}");
+                support::skip(format_args!("running as root, and setpriv cannot give up rights: {complaint}"));
                 return;
             }
             assert!(output.status.success() && text.contains("checked without rights"), "{text}{complaint}");
         }
-        Err(error) => println!("skipped: running as root, and there is no setpriv: {error}"),
+        Err(error) => support::skip(format_args!("running as root, and there is no setpriv: {error}")),
     }
 }
 

@@ -3,6 +3,8 @@
 #![cfg(feature = "history")]
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{ErrorCode, HistoryEntry, HistoryStorage};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +20,7 @@ fn shell(path: &Path, sql: &str) -> Option<String> {
             Some(String::from_utf8(output.stdout).unwrap().trim_end().to_owned())
         }
         Err(error) => {
-            println!("skipped: there is no sqlite3: {error}");
+            support::skip(format_args!("there is no sqlite3: {error}"));
             None
         }
     }
@@ -111,7 +113,7 @@ impl Locking {
         let mut child = match shell {
             Ok(child) => child,
             Err(error) => {
-                println!("skipped: there is no sqlite3: {error}");
+                support::skip(format_args!("there is no sqlite3: {error}"));
                 return None;
             }
         };
@@ -234,12 +236,12 @@ fn f33_read_only_folders_and_files() {
             let text = String::from_utf8_lossy(&output.stdout);
             let complaint = String::from_utf8_lossy(&output.stderr);
             if complaint.contains("setpriv:") {
-                println!("skipped: running as root, and setpriv cannot give up rights: {complaint}");
+                support::skip(format_args!("running as root, and setpriv cannot give up rights: {complaint}"));
                 return;
             }
             assert!(output.status.success() && text.contains("checked without rights"), "{text}{complaint}");
         }
-        Err(error) => println!("skipped: running as root, and there is no setpriv: {error}"),
+        Err(error) => support::skip(format_args!("running as root, and there is no setpriv: {error}")),
     }
     open.close().unwrap();
 }

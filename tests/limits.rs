@@ -3,6 +3,8 @@
 //! minutes.
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{Body, EntryKind, Leaf, SessionView, SkipReason, ViewOptions};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -383,11 +385,11 @@ fn no_more_threads() {
         Ok(output) => {
             let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             if ["setpriv:", "prlimit:"].iter().any(|tool| complaint.contains(tool)) || told.contains("still given") {
-                println!("skipped: the number of threads cannot be limited here: {complaint}");
+                support::skip(format_args!("the number of threads cannot be limited here: {complaint}"));
                 return;
             }
             assert!(output.status.success() && told.contains("read alone"), "{told}{complaint}");
         }
-        Err(error) => println!("skipped: there is no setpriv: {error}"),
+        Err(error) => support::skip(format_args!("there is no setpriv: {error}")),
     }
 }

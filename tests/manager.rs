@@ -28,6 +28,7 @@ mod opening;
 mod rewrites;
 #[path = "manager/states.rs"]
 mod states;
+mod support;
 #[path = "manager/taken_in.rs"]
 mod taken_in;
 #[path = "manager/tree.rs"]

@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{ManagerOptions, TitleSource};
 use std::path::Path;
 use std::process::Command;
@@ -70,7 +72,10 @@ fn r31_r51_order() {
         Ok(output) if !traced.is_empty() => panic!("{}", String::from_utf8_lossy(&output.stdout)),
         // Not installed, or not allowed to trace.
         other => {
-            println!("skipped: order of system calls (strace does not run: {:?})", other.map(|output| output.status));
+            support::skip(format_args!(
+                "order of system calls (strace does not run: {:?})",
+                other.map(|output| output.status)
+            ));
             return;
         }
     }

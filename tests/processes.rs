@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use leaflog::{ErrorCode, ManagerOptions, SessionManager, SessionView, TitleSource};
 use std::collections::HashSet;
 use std::fs::File;
@@ -104,7 +106,8 @@ fn check_all(path: &Path, writers: usize, appends: usize) {
     assert_eq!(view.leaves().len(), writers);
 }
 
-/// How many appends each writer makes: 10,000 with `LEAFLOG_LONG=1`.
+/// How many appends each writer makes: 10,000 with `LEAFLOG_LONG=1`. With `LEAFLOG_LONG_SECONDS=N` they are made
+/// again and again.
 fn appends(short: usize) -> usize {
     if std::env::var_os("LEAFLOG_LONG").is_some() { 10_000 } else { short }
 }
@@ -118,6 +121,12 @@ fn several_processes(test: &str, writers: usize, short: usize) {
         std::io::stdin().read_exact(&mut [0]).unwrap();
         return write_many(&mut manager, &writer, appends);
     }
+    // Which turns they take is another each time; there is nothing to seed.
+    support::rounds(|_| one_round(test, writers, appends));
+    println!("{writers} processes made {appends} appends each");
+}
+
+fn one_round(test: &str, writers: usize, appends: usize) {
     let dir = tempfile::tempdir().unwrap();
     let path = session(dir.path());
     let mut children: Vec<Child> = (0..writers).map(|writer| spawn(test, &writer.to_string(), &path)).collect();
@@ -129,7 +138,6 @@ fn several_processes(test: &str, writers: usize, short: usize) {
         assert!(child.wait().unwrap().success());
     }
     check_all(&path, writers, appends);
-    println!("{writers} processes made {appends} appends each");
 }
 
 // F14, R53.

@@ -4,8 +4,9 @@
 use super::places::{Files, Place, Stored};
 use super::{ASSISTANT, Call, Context, Run, USER, image, is_best_effort};
 use crate::manager::SessionManager;
+use crate::support::rounds;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -185,15 +186,18 @@ fn faulty(make: fn() -> Box<dyn Place>, steps: &[Step], pick: u16, way: u8, stay
 fn random(make: fn() -> Box<dyn Place>, cases: u32) {
     let long = std::env::var_os("LEAFLOG_LONG").is_some();
     let cases = if long { cases * 50 } else { cases };
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
     let input = (prop::collection::vec(step(), 1..14), any::<u16>(), any::<u8>(), any::<bool>());
-    let result = TestRunner::new(config).run(&input, |(steps, pick, way, stays)| {
-        faulty(make, &steps, pick, way, stays);
-        Ok(())
+    rounds(|seed| {
+        let rng_seed = RngSeed::Fixed(seed);
+        let config = Config { cases, rng_seed, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+        let result = TestRunner::new(config).run(&input, |(steps, pick, way, stays)| {
+            faulty(make, &steps, pick, way, stays);
+            Ok(())
+        });
+        if let Err(error) = result {
+            panic!("{error}");
+        }
     });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 #[test]

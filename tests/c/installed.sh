@@ -15,7 +15,7 @@ examples=$root/bindings/c/examples
 cc=${CC:-cc}
 cxx=${CXX:-c++}
 have() { command -v "$1" >/dev/null 2>&1; }
-skip() { echo "skipped: $1"; }
+. "$root/tests/skip.sh"
 fail() { echo "FAILED: $1" >&2; exit 1; }
 expect() { grep -q -- "$2" "$1" || { cat "$1" >&2; fail "'$2' is not in $1"; }; }
 

@@ -5,7 +5,8 @@
 # (`make test-c` makes one where it can).
 #
 # Every program is built as C11 and as C++17 and run: plain, under AddressSanitizer and UndefinedBehaviorSanitizer,
-# and under valgrind with no leak at all. What cannot be had on a machine is said in one line.
+# and under valgrind with no leak at all. What cannot be had on a machine is said in one line; with LEAFLOG_REQUIRE=1 that is a
+# failure.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +23,7 @@ programs="session reading keeping finding history misuse threads"
 system_libs="-lpthread -lm -ldl -lgcc_s"
 
 have() { command -v "$1" >/dev/null 2>&1; }
-skip() { echo "skipped: $1"; }
+. "$here/../skip.sh"
 fail() { echo "FAILED: $1" >&2; exit 1; }
 have "$cc" || fail "no C compiler (a package gcc or clang)"
 
@@ -127,5 +128,5 @@ if [ -n "${TSAN_LIB:-}" ]; then
     TSAN_OPTIONS="suppressions=$here/tsan.supp" run threads-tsan threads-tsan
     echo "ok: four threads under ThreadSanitizer, which notices faults"
 else
-    skip "ThreadSanitizer (no nightly Rust: rustup toolchain install nightly)"
+    echo "not done: ThreadSanitizer, which needs a nightly Rust (rustup toolchain install nightly)"
 fi

@@ -5,12 +5,13 @@ set -eu
 leaflog=$1
 session=$2
 dir=$(dirname "$0")
+. "$dir/../skip.sh"
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 has() {
     command -v "$1" >/dev/null 2>&1 && return
-    echo "skipped: $2 ($1 is not installed)"
+    skip "$2 ($1 is not installed)"
     return 1
 }
 

@@ -1,5 +1,5 @@
 //! Random sequences of everything a session manager can do, against a plain model of what must be
-//! in memory and in the files after each step. `LEAFLOG_LONG=1` runs many more.
+//! in memory and in the files after each step. `LEAFLOG_LONG=1` runs many more, `LEAFLOG_LONG_SECONDS=N` as many as fit.
 //!
 //! A unit test, for a step may be cut at each of its operations on the file system.
 
@@ -34,14 +34,21 @@ mod tests {
     use super::ops::{self, Append, Op, Trouble};
     use super::state::Line;
     use super::{Where, World, run};
+    use crate::support::{long_run, rounds};
     use proptest::prelude::*;
-    use proptest::test_runner::{Config, TestError, TestRunner};
+    use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
     use std::collections::BTreeSet;
 
     fn sequences(place: Where, cases: u32, most: usize) {
         let long = std::env::var_os("LEAFLOG_LONG").is_some();
-        let (cases, most) = if long { (cases * 40, most * 3) } else { (cases, most) };
-        let config = Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
+        let cases = if long { cases * 40 } else { cases };
+        let most = if long || !long_run().is_zero() { most * 3 } else { most };
+        rounds(|seed| round(place, cases, most, seed));
+    }
+
+    fn round(place: Where, cases: u32, most: usize, seed: u64) {
+        let rng_seed = RngSeed::Fixed(seed);
+        let config = Config { cases, rng_seed, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
         let input = (any::<bool>(), prop::collection::vec(ops::op(), 1..most));
         let result = TestRunner::new(config).run(&input, |(deferred, ops)| {
             run(place, deferred, ops);

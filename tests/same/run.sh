@@ -5,8 +5,9 @@
 #
 # needs `libleaflog.a` and `examples/same` in <target>/debug and a built package. Each script of `scripts`, and random
 # ones, is done by same.rs, same.c and same.mjs, each in a folder of the same path (paths stand in session files), with
-# ids and times of a SequenceGenerator. What cannot be had on a machine is said in one line. LEAFLOG_LONG=1 does more
-# random scripts.
+# ids and times of a SequenceGenerator. What cannot be had on a machine is said in one line; with LEAFLOG_REQUIRE=1
+# that is a failure. LEAFLOG_LONG=1 does more random scripts, LEAFLOG_LONG_SECONDS=N as many as fit, of other seeds each
+# time. The files stay when faces differ, and LEAFLOG_KEEP is set.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,12 +16,17 @@ debug=$(cd "$1/debug" && pwd)
 package=$(cd "$2" && pwd)
 # Syncing to a disk takes long.
 work=$(mktemp -d /dev/shm/leaflog-same.XXXXXX 2>/dev/null || mktemp -d)
+trap '[ -n "${LEAFLOG_KEEP:-}" ] || rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 now=$work/now
 
+of=
 cc=${CC:-cc}
 have() { command -v "$1" >/dev/null 2>&1; }
-skip() { echo "skipped: $1"; }
-fail() { echo "FAILED: $1 (the files are in $work)" >&2; exit 1; }
+. "$root/tests/skip.sh"
+fail() { echo "FAILED: $1$of (with LEAFLOG_KEEP=1 the files stay, in $work)" >&2; exit 1; }
 
 faces="rust"
 rust="$debug/examples/same run"
@@ -91,11 +97,24 @@ for migration in immediate deferred; do
 done
 random=6
 [ -z "${LEAFLOG_LONG:-}" ] || random=400
-seed=1
-while [ "$seed" -le "$random" ]; do
-    "$debug/examples/same" random "$seed" >"$made"
+# Does the random script of a seed; the seed does it again.
+random() {
+    "$debug/examples/same" random "$1" >"$made"
+    of=", the random script of the seed $1"
     compare "$made"
-    seed=$((seed + 1))
-done
-rm -rf "$work"
+}
+if [ -n "${LEAFLOG_LONG_SECONDS:-}" ]; then
+    random=0
+    end=$(($(date +%s) + LEAFLOG_LONG_SECONDS))
+    while [ "$random" = 0 ] || [ "$(date +%s)" -lt "$end" ]; do
+        random "$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')"
+        random=$((random + 1))
+    done
+else
+    seed=1
+    while [ "$seed" -le "$random" ]; do
+        random "$seed"
+        seed=$((seed + 1))
+    done
+fi
 echo "ok: the same files, with $random random scripts among others, through:" $faces

@@ -308,9 +308,14 @@ pub fn any_calls(data: &[u8]) {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+
+#[cfg(test)]
 mod tests {
-    use super::{PREFIX, any_calls};
+    use super::{PREFIX, any_calls, support};
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
     use std::path::Path;
     use std::process::Command;
 
@@ -329,7 +334,7 @@ mod tests {
         let home = dir.path().canonicalize().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args([NAME, "--exact", "--nocapture", "--test-threads=1"]).env_clear().current_dir(&home);
-        for name in ["PROPTEST_RNG_SEED", "LEAFLOG_SHOW", "LEAFLOG_LONG"] {
+        for name in ["PROPTEST_RNG_SEED", "LEAFLOG_SHOW", "LEAFLOG_LONG", "LEAFLOG_LONG_SECONDS"] {
             child.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         let done = child.env("LEAFLOG_CALLS", "1").env("HOME", &home).output().unwrap();
@@ -343,8 +348,16 @@ mod tests {
             any_calls(&std::fs::read(seed.unwrap().path()).unwrap());
         }
         let cases = if std::env::var_os("LEAFLOG_LONG").is_some() { 20_000 } else { 600 };
-        let config =
-            ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 500, ..ProptestConfig::default() };
-        proptest!(config, |(data in prop::collection::vec(any::<u8>(), 0..600))| any_calls(&data));
+        support::rounds(|seed| {
+            let rng_seed = RngSeed::Fixed(seed);
+            let config = ProptestConfig {
+                cases,
+                rng_seed,
+                failure_persistence: None,
+                max_shrink_iters: 500,
+                ..Default::default()
+            };
+            proptest!(config, |(data in prop::collection::vec(any::<u8>(), 0..600))| any_calls(&data));
+        });
     }
 }

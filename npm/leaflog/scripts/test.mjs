@@ -14,6 +14,7 @@ const tests = fs
 const bun = path.join(root, "node_modules", "bun", "bin", "bun.exe");
 const engines = [["node", process.execPath, ["--test", "--test-reporter=dot", "--expose-gc", ...tests]]];
 if (isRunnable(bun)) engines.push(["bun", bun, ["test", "--dots", "--timeout", "120000", ...tests]]);
+else if (process.env.LEAFLOG_REQUIRE) throw new Error("LEAFLOG_REQUIRE is set, and there is no Bun for this machine");
 else console.log("skipped: the suite under Bun (no Bun for this machine)");
 
 engines.push([

@@ -21,6 +21,12 @@ export function tempDir() {
 // No test touches the agent of who runs it.
 process.env.PI_CODING_AGENT_DIR = tempDir();
 
+/** Says that something cannot be tested on this machine. With `LEAFLOG_REQUIRE=1` that is a failure. */
+export function skip(what) {
+	if (process.env.LEAFLOG_REQUIRE) throw new Error(`skipped, and LEAFLOG_REQUIRE is set: ${what}`);
+	console.log(`skipped: ${what}`);
+}
+
 /** The values of a file's lines. */
 export function lines(file) {
 	const text = fs.readFileSync(file, "utf8");
@@ -73,7 +79,7 @@ export async function holdLock(session) {
 	});
 	const failed = await Promise.race([once(holder, "error"), once(holder.stdout, "data").then(() => undefined)]);
 	if (failed !== undefined) {
-		console.log("skipped: another's lock (no flock)");
+		skip("another's lock (no flock)");
 		return undefined;
 	}
 	return async () => {
