@@ -41,8 +41,16 @@ mod tests {
 
     fn sequences(place: Where, cases: u32, most: usize) {
         let long = std::env::var_os("LEAFLOG_LONG").is_some();
-        let cases = if long { cases * 40 } else { cases };
-        let most = if long || !long_run().is_zero() { most * 3 } else { most };
+        let by_time = !long_run().is_zero();
+        // Short rounds keep to the time.
+        let cases = if by_time {
+            5
+        } else if long {
+            cases * 40
+        } else {
+            cases
+        };
+        let most = if by_time || long { most * 3 } else { most };
         rounds(|seed| round(place, cases, most, seed));
     }
 
