@@ -563,7 +563,8 @@ typedef struct leaflog_usage {
 ///
 /// Functions are called inside calls of the library, on the thread that called it: on several threads
 /// at once when several sessions use the storage, but never so for one writer. They must return: no exception, no
-/// `longjmp` may leave one. Paths are bytes and texts UTF-8, both borrowed for the call.
+/// `longjmp` may leave one. Paths and what is in files are bytes, borrowed for the call:
+/// UTF-8, unless a session is damaged, and then they are to be kept as they are.
 typedef struct leaflog_storage_functions {
     /// `sizeof(leaflog_storage_functions)`.
     size_t struct_size;
@@ -600,12 +601,12 @@ typedef struct leaflog_storage_functions {
                           struct leaflog_str dir,
                           struct leaflog_str pattern,
                           struct leaflog_reply *reply);
-    /// Puts a file in another's place, at once.
+    /// Puts a file in another's place, at once. A missing one is not an error and changes nothing.
     int32_t (*rename)(void *data,
                       struct leaflog_str from,
                       struct leaflog_str to,
                       struct leaflog_reply *reply);
-    /// Removes a file.
+    /// Removes a file. A missing one is not an error.
     int32_t (*unlink)(void *data, struct leaflog_str path, struct leaflog_reply *reply);
     /// Opens a file for writing lines, and makes the folders above it. `mode` is LEAFLOG_WRITER_APPEND or
     /// LEAFLOG_WRITER_TRUNCATE. What it puts into `writer` is handed to the functions below, and given back to
@@ -1406,7 +1407,7 @@ leaflog_status leaflog_session_new(struct leaflog_session *session,
                                    struct leaflog_string *path,
                                    struct leaflog_error **error);
 
-/// Goes on in a copy of the session with an id of its own; title and leaf stay, artifacts are not copied.
+/// Goes on in a copy of the session with an id of its own; title and leaf stay, artifacts are copied.
 /// Both paths may be NULL, and get absent texts when the session is kept nowhere, which is no error.
 /// After an error the handle has the session it had.
 leaflog_status leaflog_session_fork(struct leaflog_session *session,
@@ -1649,15 +1650,16 @@ leaflog_status leaflog_storage_exists(const struct leaflog_storage *storage,
                                       bool *exists,
                                       struct leaflog_error **error);
 
-/// The text of a file, or of its first `most` bytes; UINT64_MAX for all. U+FFFD stands for bytes of a file
-/// that are not UTF-8. NOT_FOUND.
+/// What is in a file, or in its first `most` bytes; UINT64_MAX for all. Its bytes are given as they are, and are not
+/// UTF-8 where the file is damaged. NOT_FOUND.
 leaflog_status leaflog_storage_read_text(const struct leaflog_storage *storage,
                                          struct leaflog_str path,
                                          uint64_t most,
                                          struct leaflog_string *out,
                                          struct leaflog_error **error);
 
-/// Makes `text` the content of a file, and the folders above it.
+/// Makes `text`, any bytes, the content of a file, and the directories above it. The old content or the new is there
+/// at any time.
 leaflog_status leaflog_storage_write_text(const struct leaflog_storage *storage,
                                           struct leaflog_str path,
                                           struct leaflog_str text,
@@ -1686,13 +1688,13 @@ leaflog_status leaflog_storage_list_dirs(const struct leaflog_storage *storage,
                                          struct leaflog_string *out,
                                          struct leaflog_error **error);
 
-/// Puts a file in another's place. For files a missing one is no error: somebody else was faster.
+/// Puts a file in another's place. A missing one is not an error and changes nothing.
 leaflog_status leaflog_storage_rename(const struct leaflog_storage *storage,
                                       struct leaflog_str from,
                                       struct leaflog_str to,
                                       struct leaflog_error **error);
 
-/// Removes a file.
+/// Removes a file. A missing one is not an error.
 leaflog_status leaflog_storage_unlink(const struct leaflog_storage *storage,
                                       struct leaflog_str path,
                                       struct leaflog_error **error);
@@ -1710,7 +1712,7 @@ leaflog_status leaflog_storage_open_writer(const struct leaflog_storage *storage
                                            struct leaflog_writer **writer,
                                            struct leaflog_error **error);
 
-/// Writes a line, which brings its newline. CLOSED after closing; the first error of the writer ever after.
+/// Writes a line, any bytes, which bring their newline. CLOSED after closing; the first error of the writer ever after.
 leaflog_status leaflog_writer_write_line(struct leaflog_writer *writer,
                                          struct leaflog_str line,
                                          struct leaflog_error **error);

@@ -99,6 +99,7 @@ pub use report::{
     DuplicateId, EmptyCompaction, Fragment, LoadReport, MissingBlob, MissingParent, SkipReason, SkippedLine,
     SpreadValue, TrailingText,
 };
+pub use storage::conformance;
 pub use storage::{
     FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, StorageStat, WriterMode,
 };

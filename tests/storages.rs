@@ -9,8 +9,9 @@ mod queued;
 #[path = "storages/sessions.rs"]
 mod sessions;
 
-use leaflog::{ErrorCode, FileSessionStorage, MemorySessionStorage, SessionStorage, WriterMode};
+use leaflog::{ErrorCode, FileSessionStorage, MemorySessionStorage, SessionStorage, WriterMode, conformance};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Runs a body over both, each with a folder of its own.
@@ -61,7 +62,7 @@ fn prefixes() {
         let path = dir.join("x.jsonl");
         storage.write_text(&path, "header\nrest").unwrap();
         for (most, want) in [(0, ""), (1, "h"), (7, "header\n"), (11, "header\nrest"), (4096, "header\nrest")] {
-            assert_eq!(storage.read_text_prefix(&path, most).unwrap(), want);
+            assert_eq!(storage.read_prefix(&path, most).unwrap(), want.as_bytes());
         }
     });
 }
@@ -73,8 +74,8 @@ fn missing_files() {
         let path = dir.join("none/x.jsonl");
         assert!(!storage.exists(&path));
         for error in [
-            storage.read_text(&path).unwrap_err(),
-            storage.read_text_prefix(&path, 10).unwrap_err(),
+            storage.read(&path).map(drop).unwrap_err(),
+            storage.read_prefix(&path, 10).map(drop).unwrap_err(),
             storage.stat(&path).unwrap_err(),
         ] {
             assert_eq!((error.code(), error.path()), (ErrorCode::NotFound, Some(&*path)));
@@ -141,35 +142,35 @@ fn writers() {
     over_both(|storage, dir| {
         let path = dir.join("new/x.jsonl");
         let mut writer = storage.open_writer(&path, WriterMode::Append).unwrap();
-        writer.write_line("one\n").unwrap();
+        writer.write_line(b"one\n").unwrap();
         writer.flush().unwrap();
         assert_eq!(storage.read_text(&path).unwrap(), "one\n");
         // A line brings its newline, and nothing is added.
-        writer.write_line("é😀").unwrap();
-        writer.write_line("\nthree\n").unwrap();
+        writer.write_line("é😀".as_bytes()).unwrap();
+        writer.write_line(b"\nthree\n").unwrap();
         writer.fsync().unwrap();
-        assert_eq!(writer.error(), None);
+        assert_eq!(writer.error().map(|error| error.message()), None);
         assert_eq!(storage.read_text(&path).unwrap(), "one\né😀\nthree\n");
         writer.close().unwrap();
         writer.close().unwrap();
-        let error = writer.write_line("four\n").unwrap_err();
+        let error = writer.write_line(b"four\n").unwrap_err();
         assert_eq!((error.code(), &*error.message()), (ErrorCode::Closed, "Writer closed"));
         // That it was closed is not the writer's error.
-        assert_eq!(writer.error(), None);
+        assert_eq!(writer.error().map(|error| error.message()), None);
         writer.close().unwrap();
 
         // Another goes on behind what is there, or begins anew.
         let mut writer = storage.open_writer(&path, WriterMode::Append).unwrap();
-        writer.write_line("four\n").unwrap();
+        writer.write_line(b"four\n").unwrap();
         writer.close().unwrap();
         assert_eq!(storage.read_text(&path).unwrap(), "one\né😀\nthree\nfour\n");
         let mut writer = storage.open_writer(&path, WriterMode::Truncate).unwrap();
         assert_eq!(storage.read_text(&path).unwrap(), "");
-        writer.write_line("1\n").unwrap();
+        writer.write_line(b"1\n").unwrap();
         // What somebody else wrote meanwhile stays, with either mode.
         let mut other = storage.open_writer(&path, WriterMode::Append).unwrap();
-        other.write_line("2\n").unwrap();
-        writer.write_line("3\n").unwrap();
+        other.write_line(b"2\n").unwrap();
+        writer.write_line(b"3\n").unwrap();
         assert_eq!(storage.read_text(&path).unwrap(), "1\n2\n3\n");
         drop(writer);
         drop(other);
@@ -185,18 +186,22 @@ fn sizes() {
     let path = dir.path().join("x");
     FileSessionStorage.write_text(&path, text).unwrap();
     assert_eq!(FileSessionStorage.stat(&path).unwrap().size, 2 + 3 + 4 + 1);
-    assert_eq!(FileSessionStorage.read_text_prefix(&path, 5).unwrap(), "é漢");
-    // In the middle of a character, its bytes are none.
-    assert_eq!(FileSessionStorage.read_text_prefix(&path, 4).unwrap(), "é\u{fffd}");
+    assert_eq!(FileSessionStorage.read_prefix(&path, 5).unwrap(), "é漢".as_bytes());
+    // Also in the middle of a character.
+    assert_eq!(FileSessionStorage.read_prefix(&path, 4).unwrap(), b"\xc3\xa9\xe6\xbc");
 
     let storage = MemorySessionStorage::new();
     storage.write_text(&path, text).unwrap();
     assert_eq!(storage.stat(&path).unwrap().size, 1 + 1 + 2 + 1);
     for (most, want) in [(1, "é"), (2, "é漢"), (4, "é漢😀"), (5, text), (9, text)] {
-        assert_eq!(storage.read_text_prefix(&path, most).unwrap(), want);
+        assert_eq!(storage.read_prefix(&path, most).unwrap(), want.as_bytes());
     }
     // Half a pair is no text.
-    assert_eq!(storage.read_text_prefix(&path, 3).unwrap(), "é漢");
+    assert_eq!(storage.read_prefix(&path, 3).unwrap(), "é漢".as_bytes());
+    // B25: a damaged byte is one unit, and stays what it is.
+    storage.write(&path, b"\xff\xc3\xa9x").unwrap();
+    assert_eq!(storage.stat(&path).unwrap().size, 3);
+    assert_eq!(storage.read_prefix(&path, 2).unwrap(), b"\xff\xc3\xa9");
 }
 
 // R37: when a file last changed.
@@ -214,39 +219,147 @@ fn modification_times() {
     });
 }
 
-// R37, files: a rename of what is gone resolves; a removal does not.
+// B11: a rename and a removal of what is gone change nothing and are no errors, in every storage.
 #[test]
-fn missing_files_in_files() {
+fn b11_renames_and_removals_of_missing_files() {
+    over_both(|storage, dir| {
+        let [a, b] = [dir.join("a"), dir.join("b")];
+        storage.rename(&a, &b).unwrap();
+        assert!(!storage.exists(&b));
+        storage.write(&b, b"b").unwrap();
+        storage.rename(&a, &b).unwrap();
+        assert_eq!(storage.read(&b).unwrap(), b"b");
+        storage.unlink(&a).unwrap();
+        storage.unlink(&b).unwrap();
+        storage.unlink(&b).unwrap();
+        assert!(!storage.exists(&b));
+    });
+}
+
+// R37, files: a directory that is missing is the target's, not the source's: that is an error.
+#[test]
+fn missing_directories() {
     let dir = tempfile::tempdir().unwrap();
-    let [a, b] = [dir.path().join("a"), dir.path().join("b")];
-    FileSessionStorage.rename(&a, &b).unwrap();
-    assert!(!b.exists());
+    let b = dir.path().join("b");
     std::fs::write(&b, "b").unwrap();
-    FileSessionStorage.rename(&a, &b).unwrap();
-    assert_eq!(std::fs::read(&b).unwrap(), b"b");
-    // A folder that is missing is the target's, not the source's: that is an error.
     let error = FileSessionStorage.rename(&b, &dir.path().join("none/c")).unwrap_err();
     assert_eq!(error.code(), ErrorCode::NotFound);
     assert_eq!(std::fs::read(&b).unwrap(), b"b");
-    let error = FileSessionStorage.unlink(&a).unwrap_err();
-    assert_eq!((error.code(), error.path()), (ErrorCode::NotFound, Some(&*a)));
 }
 
-// R37, memory: a missing path is an error, but not for a removal.
+// R37, memory: a missing file in the words that callers know.
 #[test]
 fn missing_files_in_memory() {
     let storage = MemorySessionStorage::new();
     let path = Path::new("/sessions/none.jsonl");
     for error in [
-        storage.read_text(path).unwrap_err(),
-        storage.read_text_prefix(path, 1).unwrap_err(),
-        storage.stat(path).unwrap_err(),
-        storage.rename(path, Path::new("/x")).unwrap_err(),
+        storage.read(path).map(drop).unwrap_err(),
+        storage.read_prefix(path, 1).map(drop).unwrap_err(),
+        storage.stat(path).map(drop).unwrap_err(),
     ] {
         assert_eq!((error.code(), &*error.message()), (ErrorCode::NotFound, "File not found: /sessions/none.jsonl"));
     }
-    storage.unlink(path).unwrap();
-    assert!(!storage.exists(Path::new("/x")));
+}
+
+// B11: one suite over all storages, and over what points to one.
+#[test]
+fn b11_conformance() {
+    let dir = tempfile::tempdir().unwrap();
+    let new = |name: &str| dir.path().join(name);
+    conformance::storage(&FileSessionStorage, &new("files")).unwrap();
+    conformance::storage(&Arc::new(FileSessionStorage), &new("shared files")).unwrap();
+    conformance::storage(&Box::new(&FileSessionStorage), &new("borrowed files")).unwrap();
+    conformance::storage(&MemorySessionStorage::new(), Path::new("/memory")).unwrap();
+    let any: Arc<dyn SessionStorage> = Arc::new(MemorySessionStorage::new());
+    conformance::storage(&any, Path::new("/memory")).unwrap();
+    conformance::storage(&queued::Queued::default(), Path::new("/queued")).unwrap();
+}
+
+/// Hands everything on, with one fault.
+struct Faulty(MemorySessionStorage, &'static str);
+
+impl SessionStorage for Faulty {
+    fn ensure_dir(&self, dir: &Path) -> leaflog::Result<()> {
+        self.0.ensure_dir(dir)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        self.0.exists(path)
+    }
+    fn read(&self, path: &Path) -> leaflog::Result<Vec<u8>> {
+        match self.1 {
+            "text" => self.0.read_text(path).map(String::into_bytes),
+            "no error" => self.0.read(path).or(Ok(Vec::new())),
+            _ => self.0.read(path),
+        }
+    }
+    fn read_prefix(&self, path: &Path, limit: usize) -> leaflog::Result<Vec<u8>> {
+        self.0.read_prefix(path, if self.1 == "whole" { usize::MAX } else { limit })
+    }
+    fn write(&self, path: &Path, bytes: &[u8]) -> leaflog::Result<()> {
+        self.0.write(path, bytes)
+    }
+    fn stat(&self, path: &Path) -> leaflog::Result<leaflog::StorageStat> {
+        self.0.stat(path)
+    }
+    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+        self.0.list_files(dir, if self.1 == "all" { "*" } else { pattern })
+    }
+    fn rename(&self, from: &Path, to: &Path) -> leaflog::Result<()> {
+        match self.1 {
+            "strict" => self.0.read(from).and_then(|_| self.0.rename(from, to)),
+            "copies" => self.0.read(from).and_then(|bytes| self.0.write(to, &bytes)).or(Ok(())),
+            _ => self.0.rename(from, to),
+        }
+    }
+    fn unlink(&self, path: &Path) -> leaflog::Result<()> {
+        self.0.unlink(path)
+    }
+    fn open_writer(&self, path: &Path, mode: WriterMode) -> leaflog::Result<Box<dyn leaflog::SessionStorageWriter>> {
+        self.0.open_writer(path, if self.1 == "no truncation" { WriterMode::Append } else { mode })
+    }
+}
+
+// B11: the suite sees a storage that does not keep the contract, and says what it is.
+#[test]
+fn b11_conformance_sees_faults() {
+    for (fault, want) in [
+        ("text", "the file has these bytes"),
+        ("no error", "reading a missing file is NOT_FOUND"),
+        ("whole", "read_prefix gives the first 0"),
+        ("all", "list_files of \"*.jsonl\""),
+        ("strict", "rename of a missing file fails"),
+        ("copies", "after rename nothing is at the old path"),
+        ("no truncation", "a writer that begins with an empty file"),
+    ] {
+        let why = conformance::storage(&Faulty(MemorySessionStorage::new(), fault), Path::new("/x")).unwrap_err();
+        assert!(why.contains(want), "{fault}: {why}");
+    }
+    conformance::storage(&Faulty(MemorySessionStorage::new(), ""), Path::new("/x")).unwrap();
+}
+
+// B9: a write that fails or is cut short leaves the old content; a link is followed, and what is not a
+// plain file is not replaced.
+#[cfg(unix)]
+#[test]
+fn b09_writes_take_the_place_of_the_file() {
+    use std::os::unix::fs::MetadataExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let [path, link] = [dir.path().join("x.jsonl"), dir.path().join("link.jsonl")];
+    FileSessionStorage.write(&path, b"old").unwrap();
+    let inode = || std::fs::metadata(&path).unwrap().ino();
+    // Held open, so that its inode is not given again.
+    let (old, held) = (inode(), std::fs::File::open(&path).unwrap());
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    FileSessionStorage.write(&link, b"new").unwrap();
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!((std::fs::read(&path).unwrap(), inode() != old), (b"new".to_vec(), true));
+    assert_eq!(std::io::read_to_string(held).unwrap(), "old");
+    let sub = dir.path().join("dir");
+    std::fs::create_dir(&sub).unwrap();
+    assert_eq!(FileSessionStorage.write(&sub, b"x").unwrap_err().code(), ErrorCode::IsADirectory);
+    let error = FileSessionStorage.write(Path::new("/dev/null"), b"x").unwrap_err();
+    assert_eq!((error.code(), error.path()), (ErrorCode::InvalidArgument, Some(Path::new("/dev/null"))));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
 }
 
 // R37, files: plain files only, no dot names, no links, and nothing when a folder cannot be read.
@@ -286,7 +399,7 @@ fn copies_in_memory() {
     // A writer writes to a file that was removed meanwhile: it is there again.
     let mut writer = storage.open_writer(Path::new("/a"), WriterMode::Append).unwrap();
     copy.unlink(Path::new("/a")).unwrap();
-    writer.write_line("b\n").unwrap();
+    writer.write_line(b"b\n").unwrap();
     assert_eq!(copy.read_text(Path::new("/a")).unwrap(), "b\n");
     writer.close().unwrap();
     // Closed or not, nothing waits to be synced.
@@ -310,14 +423,15 @@ fn writers_of_files() {
         return;
     }
     let mut writer = FileSessionStorage.open_writer(full, WriterMode::Append).unwrap();
-    let first = writer.write_line("x\n").unwrap_err();
+    let first = writer.write_line(b"x\n").unwrap_err();
     assert_eq!((first.code(), first.path()), (ErrorCode::Io, Some(full)));
-    assert_eq!(writer.error(), Some(first.message()));
-    for error in [writer.write_line("y\n"), writer.flush(), writer.fsync()].map(Result::unwrap_err) {
-        assert_eq!((error.code(), error.message()), (ErrorCode::Io, first.message()));
+    assert_eq!(writer.error().map(|error| error.message()), Some(first.message()));
+    for error in [writer.write_line(b"y\n"), writer.flush(), writer.fsync()].map(Result::unwrap_err) {
+        // B17: with its cause. ENOSPC is 28.
+        assert_eq!((error.code(), error.message(), error.os_errno()), (ErrorCode::Io, first.message(), Some(28)));
     }
     writer.close().unwrap();
-    assert_eq!(writer.error(), Some(first.message()));
+    assert_eq!(writer.error().map(|error| error.message()), Some(first.message()));
 }
 
 // R55: what the storage makes is for its owner only; what is there keeps its mode.

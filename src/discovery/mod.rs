@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::json::Scanner;
 use crate::paths::{AgentDirs, absolute};
 use crate::storage::walk::{Found, Walk};
-use crate::storage::{SessionStorage, Source};
+use crate::storage::{SessionStorage, Source, other_than_files};
 use info::Meant;
 use place::{Beginning, Place, named};
 use project::{Owner, Project};
@@ -122,7 +122,7 @@ impl SessionFinder {
     /// unless [`SessionFinder::threads`] says one: then from the calling thread only.
     #[must_use]
     pub fn storage(mut self, storage: impl SessionStorage + 'static) -> Self {
-        self.storage = Some(Arc::new(storage));
+        self.storage = other_than_files(storage);
         self
     }
 

@@ -63,9 +63,7 @@ impl Place<'_> {
     pub(super) fn open(self, path: &Path) -> Result<Source> {
         match self {
             Self::Files => walk::open_plain(path),
-            Self::Storage(storage) => {
-                storage.read_text(path).map(|text| Source::Bytes(text.into_bytes())).map_err(|error| named(error, path))
-            }
+            Self::Storage(storage) => storage.read(path).map(Source::Bytes).map_err(|error| named(error, path)),
         }
     }
 
@@ -83,10 +81,10 @@ impl Place<'_> {
             }
             Self::Storage(storage) => {
                 let (summary, whole) = beginning(scanner, |most| {
-                    let text = storage.read_text_prefix(path, most).map_err(|error| named(error, path))?;
+                    let bytes = storage.read_prefix(path, most).map_err(|error| named(error, path))?;
                     // A character that would be split is left out: up to three bytes, or one unit.
-                    let whole = text.len() + 3 < most;
-                    Ok((text.into_bytes(), whole))
+                    let whole = bytes.len() + 3 < most;
+                    Ok((bytes, whole))
                 })?;
                 Ok(Beginning { summary, whole, source: None })
             }

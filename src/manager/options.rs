@@ -8,9 +8,8 @@ use crate::entry::{Generator, Header, SystemGenerator};
 use crate::error::Result;
 use crate::paths::{self, AgentDirs, DirNaming, Environment};
 use crate::persist::{SessionFile, StoredSession};
-use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, lock, relocate};
+use crate::storage::{FileSessionStorage, MemorySessionStorage, SessionStorage, lock, other_than_files, relocate};
 use crate::view::{SessionView, ViewOptions};
-use std::any::Any;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -139,12 +138,12 @@ impl ManagerOptions {
     }
 
     /// Where sessions are kept; by default in files, which is what
-    /// [`FileSessionStorage`] means too.
+    /// [`FileSessionStorage`] means too, also in an `Arc`, a `Box` or as a reference.
     #[must_use]
     pub fn storage(mut self, storage: impl SessionStorage + 'static) -> Self {
         // Files have locks, and one write for an append, that no storage has (R53, R54).
-        self.asked_for_files = (&storage as &dyn Any).is::<FileSessionStorage>();
-        self.storage = (!self.asked_for_files).then(|| Arc::new(storage) as Arc<dyn SessionStorage>);
+        self.storage = other_than_files(storage);
+        self.asked_for_files = self.storage.is_none();
         self
     }
 
@@ -361,7 +360,7 @@ impl ManagerOptions {
         let options = ViewOptions::new().blobs(self.blobs().dir());
         match &self.storage {
             None => options.open(path),
-            Some(storage) => options.read_bytes(storage.read_text(path)?).map_err(|error| error.at(path)),
+            Some(storage) => options.read_bytes(storage.read(path)?).map_err(|error| error.at(path)),
         }
     }
 

@@ -96,7 +96,7 @@ enum Found {
 impl SessionFile {
     /// The file at `path`, which need not exist.
     pub(crate) fn new(path: &Path, blobs: BlobStore, lock_timeout: Duration, sync_appends: bool) -> Self {
-        let path = followed(path);
+        let path = disk::followed(path);
         let inner = Inner {
             blobs: Blobs::new(blobs),
             file: None,
@@ -833,20 +833,6 @@ fn occupied(path: &Path) -> Error {
 
 fn gone(path: &Path) -> Error {
     Error::new(ErrorCode::Gone, "another process deleted the session").at(path)
-}
-
-/// The path with links followed, also those that lead to nothing yet.
-fn followed(path: &Path) -> PathBuf {
-    let mut path = path.to_owned();
-    // As many as the kernel follows.
-    for _ in 0..40 {
-        match (std::fs::canonicalize(&path), std::fs::read_link(&path)) {
-            (Ok(found), _) => return found,
-            (Err(_), Ok(target)) => path = path.parent().unwrap_or(Path::new("")).join(target),
-            (Err(_), Err(_)) => break,
-        }
-    }
-    path
 }
 
 /// Writes in large steps.

@@ -36,7 +36,7 @@ pub(super) trait Place {
     /// The ways an operation can fail.
     fn faults(&self, operation: &str) -> Vec<Fault> {
         match operation {
-            "Write" | "write_line" | "write_text" => vec![
+            "Write" | "write_line" | "write" => vec![
                 Fault::Fails,
                 Fault::StopsAfter(0),
                 Fault::StopsAfter(1),
@@ -147,7 +147,7 @@ impl Place for Stored {
     }
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        self.storage.inner.read_text(path).ok().map(String::into_bytes)
+        self.storage.inner.read(path).ok()
     }
 
     fn put(&self, path: &Path, text: &str) {
@@ -197,11 +197,11 @@ impl Failing {
     }
 
     /// Writes as much as the plan allows.
-    fn write(&self, operation: &str, text: &str, write: impl FnOnce(&str) -> Result<()>) -> Result<()> {
+    fn allowed(&self, operation: &str, bytes: &[u8], write: impl FnOnce(&[u8]) -> Result<()>) -> Result<()> {
         match self.fault(operation) {
-            None => write(text),
+            None => write(bytes),
             Some(Fault::StopsAfter(most)) => {
-                write(&text[..text.floor_char_boundary(most.min(text.len() - 1))])?;
+                write(&bytes[..most.min(bytes.len() - 1)])?;
                 Err(full())
             }
             Some(_) => Err(full()),
@@ -222,17 +222,17 @@ impl SessionStorage for Failing {
         self.inner.exists(path)
     }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
-        self.step("read_text").and_then(|()| self.inner.read_text(path))
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        self.step("read").and_then(|()| self.inner.read(path))
     }
 
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.step("read_text_prefix").and_then(|()| self.inner.read_text_prefix(path, most))
+    fn read_prefix(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
+        self.step("read_prefix").and_then(|()| self.inner.read_prefix(path, most))
     }
 
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.written(path);
-        self.write("write_text", text, |text| self.inner.write_text(path, text))
+        self.allowed("write", bytes, |bytes| self.inner.write(path, bytes))
     }
 
     fn stat(&self, path: &Path) -> Result<StorageStat> {
@@ -286,9 +286,9 @@ impl FailingWriter {
 }
 
 impl SessionStorageWriter for FailingWriter {
-    fn write_line(&mut self, line: &str) -> Result<()> {
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
         self.check()?;
-        let written = self.storage.clone().write("write_line", line, |line| self.inner.write_line(line));
+        let written = self.storage.clone().allowed("write_line", line, |line| self.inner.write_line(line));
         self.note(written)
     }
 
@@ -310,7 +310,7 @@ impl SessionStorageWriter for FailingWriter {
         self.note(closed)
     }
 
-    fn error(&self) -> Option<String> {
-        self.error.as_ref().map(ToString::to_string)
+    fn error(&self) -> Option<Error> {
+        self.error.clone()
     }
 }

@@ -54,18 +54,18 @@ impl StoredSession {
         if self.storage.exists(&leftover) {
             let _: Result<()> = self.storage.unlink(&leftover);
         }
-        let text = match self.storage.read_text(&self.path) {
-            Ok(text) => text,
+        let bytes = match self.storage.read(&self.path) {
+            Ok(bytes) => bytes,
             Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        if text.is_empty() {
+        if bytes.is_empty() {
             return Ok(None);
         }
-        let source = Source::Bytes(text.clone().into_bytes());
+        let source = Source::Bytes(bytes.clone());
         match ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path)) {
             Ok(view) => {
-                self.ends_line = text.ends_with('\n');
+                self.ends_line = bytes.ends_with(b"\n");
                 self.is_new = false;
                 Ok(Some(view))
             }
@@ -74,7 +74,7 @@ impl StoredSession {
                 if self.storage.exists(&to) {
                     return Err(Error::new(ErrorCode::AlreadyExists, "cannot set aside what is no session").at(&to));
                 }
-                self.storage.write_text(&to, &text)?;
+                self.storage.write(&to, &bytes)?;
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -141,7 +141,7 @@ impl StoredSession {
         if start == 1 {
             line.insert(0, b'\n');
         }
-        self.writer()?.write_line(&String::from_utf8_lossy(&line))?;
+        self.writer()?.write_line(&line)?;
         self.ends_line = true;
         let offset = view.source().len() + start as u64;
         view.append_bytes(&line);
@@ -201,7 +201,7 @@ impl StoredSession {
     fn write_lines(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
         let mut writer = self.storage.open_writer(path, WriterMode::Truncate)?;
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
-            writer.write_line(&String::from_utf8_lossy(line))?;
+            writer.write_line(line)?;
         }
         writer.flush()?;
         self.blobs.sync()?;

@@ -100,7 +100,8 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn plain(metadata: &std::fs::Metadata) -> io::Result<()> {
+/// An error for what is not a plain file.
+pub(crate) fn plain(metadata: &std::fs::Metadata) -> io::Result<()> {
     match (metadata.is_file(), metadata.is_dir()) {
         (true, _) => Ok(()),
         (_, true) => Err(io::ErrorKind::IsADirectory.into()),
@@ -155,6 +156,20 @@ fn not_a_directory() -> io::Error {
 /// The folder a path is in.
 pub(crate) fn dir_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The path with links followed, also those that lead to nothing yet.
+pub(crate) fn followed(path: &Path) -> std::path::PathBuf {
+    let mut path = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        match (std::fs::canonicalize(&path), std::fs::read_link(&path)) {
+            (Ok(found), _) => return found,
+            (Err(_), Ok(target)) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            (Err(_), Err(_)) => break,
+        }
+    }
+    path
 }
 
 /// One `write` of all of `bytes`. When it fails or writes less, `Err` says how much was written, and

@@ -4,7 +4,7 @@ use super::disk;
 use super::in_use::{Fate, InUse};
 use super::lock::{self, SessionLock};
 use super::session_storage::{SessionStorage, SessionStorageWriter, StorageStat, WriterMode, fits};
-use super::{source, temp};
+use super::{TempFile, source, temp};
 use crate::error::{Error, ErrorCode, Result};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -105,24 +105,33 @@ impl SessionStorage for FileSessionStorage {
         path.exists()
     }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
-        let bytes = std::fs::read(path).map_err(|error| Error::io(error, "cannot read the file", path))?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        std::fs::read(path).map_err(|error| Error::io(error, "cannot read the file", path))
     }
 
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+    fn read_prefix(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
         let failed = |error| Error::io(error, "cannot read the file", path);
         let mut bytes = Vec::new();
-        File::open(path).map_err(failed)?.take(most as u64).read_to_end(&mut bytes).map_err(failed)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+        File::open(path).map_err(failed)?.take(limit as u64).read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
     }
 
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         make_parent(path)?;
         let failed = |error| Error::io(error, "cannot write the file", path);
-        let file = disk::open_append(path, true).map_err(failed)?;
-        disk::truncate(&file, 0).map_err(failed)?;
-        disk::write_all(&file, text.as_bytes()).map_err(failed)
+        // As a session's file: another takes its place, and a link is followed.
+        let target = disk::followed(path);
+        match std::fs::metadata(&target) {
+            Ok(metadata) => disk::plain(&metadata).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error)),
+        }
+        let temp = TempFile::random(&target).map_err(failed)?;
+        temp.take_mode_of(&target);
+        disk::write_all(temp.file(), bytes).map_err(failed)?;
+        disk::sync(temp.file()).map_err(failed)?;
+        temp.put_in_place(&target).map_err(failed)?;
+        disk::sync_dir(disk::dir_of(&target)).map_err(failed)
     }
 
     fn stat(&self, path: &Path) -> Result<StorageStat> {
@@ -167,7 +176,10 @@ impl SessionStorage for FileSessionStorage {
     }
 
     fn unlink(&self, path: &Path) -> Result<()> {
-        disk::unlink(path).map_err(|error| Error::io(error, "cannot remove the file", path))
+        match disk::unlink(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result.map_err(|error| Error::io(error, "cannot remove the file", path)),
+        }
     }
 
     fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
@@ -178,6 +190,10 @@ impl SessionStorage for FileSessionStorage {
             disk::truncate(&file, 0).map_err(failed)?;
         }
         Ok(Box::new(FileWriter { file: Some(file), path: path.to_owned(), error: None }))
+    }
+
+    fn as_files(&self) -> Option<&FileSessionStorage> {
+        Some(self)
     }
 }
 
@@ -191,14 +207,14 @@ fn make_parent(path: &Path) -> Result<()> {
 struct FileWriter {
     file: Option<File>,
     path: PathBuf,
-    /// Code and text of the first error.
-    error: Option<(ErrorCode, String)>,
+    /// The first one.
+    error: Option<Error>,
 }
 
 impl FileWriter {
     fn open(&self) -> Result<&File> {
-        if let Some((code, message)) = &self.error {
-            return Err(Error::new(*code, message.clone()).at(&self.path));
+        if let Some(error) = &self.error {
+            return Err(error.clone());
         }
         self.file.as_ref().ok_or_else(|| Error::new(ErrorCode::Closed, "Writer closed").at(&self.path))
     }
@@ -206,15 +222,15 @@ impl FileWriter {
     fn note(&mut self, result: io::Result<()>, what: &str) -> Result<()> {
         result.map_err(|error| {
             let error = Error::io(error, what, &self.path);
-            self.error.get_or_insert_with(|| (error.code(), error.message()));
+            self.error.get_or_insert_with(|| error.clone());
             error
         })
     }
 }
 
 impl SessionStorageWriter for FileWriter {
-    fn write_line(&mut self, line: &str) -> Result<()> {
-        let written = disk::write_all(self.open()?, line.as_bytes());
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
+        let written = disk::write_all(self.open()?, line);
         self.note(written, "cannot write the line")
     }
 
@@ -235,8 +251,8 @@ impl SessionStorageWriter for FileWriter {
         Ok(())
     }
 
-    fn error(&self) -> Option<String> {
-        self.error.as_ref().map(|(_, message)| message.clone())
+    fn error(&self) -> Option<Error> {
+        self.error.clone()
     }
 }
 

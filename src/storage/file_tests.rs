@@ -1,4 +1,6 @@
 use super::FileSessionStorage;
+use crate::error::ErrorCode;
+use crate::storage::disk::Op;
 use crate::storage::disk::faults::{self, Fault};
 use crate::storage::lock::SessionLock;
 use crate::storage::temp;
@@ -53,4 +55,21 @@ fn r56_what_belongs_to_a_session_goes_with_it() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     FileSessionStorage.delete_session_with_artifacts(&session).unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+// B9: whatever step of a write fails, the old content is there, and nothing beside it.
+#[test]
+fn b09_a_write_that_fails() {
+    use crate::storage::SessionStorage as _;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.jsonl");
+    FileSessionStorage.write(&path, b"the old content").unwrap();
+    for op in [Op::Create, Op::Write, Op::Sync, Op::Rename] {
+        faults::plan_every(op, Fault::StopsAfter(2));
+        let error = FileSessionStorage.write(&path, b"new").unwrap_err();
+        faults::end();
+        assert_eq!((error.code(), error.path()), (ErrorCode::Io, Some(&*path)), "{op:?}");
+        assert_eq!(fs::read(&path).unwrap(), b"the old content", "{op:?}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "{op:?}");
+    }
 }

@@ -16,7 +16,7 @@ pub struct MemorySessionStorage {
 
 #[derive(Debug)]
 struct MemoryFile {
-    text: String,
+    bytes: Vec<u8>,
     modified: SystemTime,
 }
 
@@ -29,8 +29,8 @@ impl MemorySessionStorage {
 
     /// Puts a file in, with the time of its last change: for programs that have files to be looked
     /// through, and no storage.
-    pub fn put(&self, path: impl Into<PathBuf>, text: String, modified: SystemTime) {
-        self.files.lock().insert(path.into(), MemoryFile { text, modified });
+    pub fn put(&self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>, modified: SystemTime) {
+        self.files.lock().insert(path.into(), MemoryFile { bytes: bytes.into(), modified });
     }
 
     fn with<T>(&self, path: &Path, read: impl FnOnce(&MemoryFile) -> T) -> Result<T> {
@@ -38,12 +38,12 @@ impl MemorySessionStorage {
         files.get(path).map(read).ok_or_else(|| Error::file_not_found(path))
     }
 
-    fn change(&self, path: &Path, change: impl FnOnce(&mut String)) {
+    fn change(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
         let mut files = self.files.lock();
         let file = files
             .entry(path.to_owned())
-            .or_insert_with(|| MemoryFile { text: String::new(), modified: SystemTime::now() });
-        change(&mut file.text);
+            .or_insert_with(|| MemoryFile { bytes: Vec::new(), modified: SystemTime::now() });
+        change(&mut file.bytes);
         file.modified = SystemTime::now();
     }
 }
@@ -57,25 +57,21 @@ impl SessionStorage for MemorySessionStorage {
         self.files.lock().contains_key(path)
     }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
-        self.with(path, |file| file.text.clone())
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        self.with(path, |file| file.bytes.clone())
     }
 
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.with(path, |file| {
-            let mut left = most;
-            let fits = |c: &char| left.checked_sub(c.len_utf16()).inspect(|rest| left = *rest).is_some();
-            file.text.chars().take_while(fits).collect()
-        })
+    fn read_prefix(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
+        self.with(path, |file| file.bytes[..prefix(&file.bytes, limit).0].to_vec())
     }
 
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        self.change(path, |file| text.clone_into(file));
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.change(path, |file| bytes.clone_into(file));
         Ok(())
     }
 
     fn stat(&self, path: &Path) -> Result<StorageStat> {
-        self.with(path, |file| StorageStat { size: file.text.encode_utf16().count() as u64, modified: file.modified })
+        self.with(path, |file| StorageStat { size: prefix(&file.bytes, usize::MAX).1 as u64, modified: file.modified })
     }
 
     fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
@@ -105,8 +101,9 @@ impl SessionStorage for MemorySessionStorage {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut files = self.files.lock();
-        let file = files.remove(from).ok_or_else(|| Error::file_not_found(from))?;
-        files.insert(to.to_owned(), file);
+        if let Some(file) = files.remove(from) {
+            files.insert(to.to_owned(), file);
+        }
         Ok(())
     }
 
@@ -117,10 +114,27 @@ impl SessionStorage for MemorySessionStorage {
 
     fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
         if mode == WriterMode::Truncate {
-            self.write_text(path, "")?;
+            self.write(path, &[])?;
         }
         Ok(Box::new(MemoryWriter { storage: self.clone(), path: path.to_owned(), closed: false }))
     }
+}
+
+/// How many bytes the first `limit` UTF-16 units take, as far as they are whole characters, and how many
+/// units those are. Bytes that are not UTF-8 are what U+FFFD stands for.
+fn prefix(bytes: &[u8], limit: usize) -> (usize, usize) {
+    let (mut len, mut units) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        let characters = chunk.valid().chars().map(|c| (c.len_utf8(), c.len_utf16()));
+        let damaged = Some((chunk.invalid().len(), 1)).filter(|(len, _)| *len > 0);
+        for (bytes, more) in characters.chain(damaged) {
+            if units + more > limit {
+                return (len, units);
+            }
+            (len, units) = (len + bytes, units + more);
+        }
+    }
+    (len, units)
 }
 
 struct MemoryWriter {
@@ -130,11 +144,11 @@ struct MemoryWriter {
 }
 
 impl SessionStorageWriter for MemoryWriter {
-    fn write_line(&mut self, line: &str) -> Result<()> {
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
         if self.closed {
             return Err(Error::new(ErrorCode::Closed, "Writer closed").at(&self.path));
         }
-        self.storage.change(&self.path, |file| file.push_str(line));
+        self.storage.change(&self.path, |file| file.extend_from_slice(line));
         Ok(())
     }
 
@@ -151,7 +165,7 @@ impl SessionStorageWriter for MemoryWriter {
         Ok(())
     }
 
-    fn error(&self) -> Option<String> {
+    fn error(&self) -> Option<Error> {
         None
     }
 }

@@ -1,6 +1,7 @@
 //! Storages: where sessions are kept when it is not simply files (R37).
 
-use crate::error::Result;
+use super::FileSessionStorage;
+use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -25,6 +26,10 @@ pub enum WriterMode {
 
 /// A place that keeps sessions under paths. A storage may be used by several threads.
 ///
+/// What it keeps is bytes: the text of a session may be damaged, and what is damaged is kept as it is.
+/// [`conformance::storage`](crate::conformance::storage) checks that an implementation does what is
+/// written here.
+///
 /// [`FileSessionStorage`](crate::FileSessionStorage) and
 /// [`MemorySessionStorage`](crate::MemorySessionStorage) are the two that come with the library;
 /// any other can drive a [`SessionManager`](crate::SessionManager) too.
@@ -38,23 +43,42 @@ pub trait SessionStorage: Send + Sync {
     /// Whether there is something at the path.
     fn exists(&self, path: &Path) -> bool;
 
-    /// The whole text of a file.
+    /// Reads a whole file.
     ///
     /// # Errors
     /// `NOT_FOUND` when there is none.
-    fn read_text(&self, path: &Path) -> Result<String>;
+    fn read(&self, path: &Path) -> Result<Vec<u8>>;
 
-    /// The beginning of a file: `most` of what [`StorageStat::size`] counts.
+    /// Reads the beginning of a file: `limit` of what [`StorageStat::size`] counts, or less when it has
+    /// less or a character would be split.
     ///
     /// # Errors
     /// `NOT_FOUND` when there is none.
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String>;
+    fn read_prefix(&self, path: &Path, limit: usize) -> Result<Vec<u8>>;
 
-    /// Makes `text` the content of a file, and the folders above it.
+    /// Makes `bytes` the content of a file, and the directories above it. The old content or the new is
+    /// there at any time.
     ///
     /// # Errors
-    /// When it cannot be written.
-    fn write_text(&self, path: &Path, text: &str) -> Result<()>;
+    /// When it cannot be written; the old content is there then.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()>;
+
+    /// Reads a whole file as text; U+FFFD stands for bytes that are not UTF-8.
+    ///
+    /// # Errors
+    /// As [`SessionStorage::read`].
+    fn read_text(&self, path: &Path) -> Result<String> {
+        let bytes = self.read(path)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// Writes a text as [`SessionStorage::write`] writes bytes.
+    ///
+    /// # Errors
+    /// As [`SessionStorage::write`].
+    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+        self.write(path, text.as_bytes())
+    }
 
     /// What is known of a file.
     ///
@@ -73,13 +97,14 @@ pub trait SessionStorage: Send + Sync {
         Vec::new()
     }
 
-    /// Puts a file in another's place. A missing source is no error: somebody else was faster.
+    /// Puts a file in another's place, at once. A missing source is not an error and changes nothing: so an
+    /// operation whose answer was lost can be tried again.
     ///
     /// # Errors
     /// When it cannot be done.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
-    /// Removes a file.
+    /// Removes a file. A missing one is not an error.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -104,66 +129,88 @@ pub trait SessionStorage: Send + Sync {
     fn flush(&self) -> Result<()> {
         Ok(())
     }
+
+    /// Returns the storage when it is the file system: a session in files has locks and is appended to with
+    /// one write, which no other storage can. One that hands everything on to another hands this on too;
+    /// any other leaves it as it is.
+    fn as_files(&self) -> Option<&FileSessionStorage> {
+        None
+    }
 }
 
-/// A storage that several hold.
-impl<S: SessionStorage + ?Sized> SessionStorage for Arc<S> {
-    fn ensure_dir(&self, dir: &Path) -> Result<()> {
-        (**self).ensure_dir(dir)
-    }
+/// A pointer to a storage is one.
+macro_rules! forward {
+    ($($pointer:ty),*) => {$(
+        impl<S: SessionStorage + ?Sized> SessionStorage for $pointer {
+            fn ensure_dir(&self, dir: &Path) -> Result<()> {
+                (**self).ensure_dir(dir)
+            }
 
-    fn exists(&self, path: &Path) -> bool {
-        (**self).exists(path)
-    }
+            fn exists(&self, path: &Path) -> bool {
+                (**self).exists(path)
+            }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
-        (**self).read_text(path)
-    }
+            fn read(&self, path: &Path) -> Result<Vec<u8>> {
+                (**self).read(path)
+            }
 
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        (**self).read_text_prefix(path, most)
-    }
+            fn read_prefix(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
+                (**self).read_prefix(path, limit)
+            }
 
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        (**self).write_text(path, text)
-    }
+            fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+                (**self).write(path, bytes)
+            }
 
-    fn stat(&self, path: &Path) -> Result<StorageStat> {
-        (**self).stat(path)
-    }
+            fn stat(&self, path: &Path) -> Result<StorageStat> {
+                (**self).stat(path)
+            }
 
-    fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
-        (**self).list_files(dir, pattern)
-    }
+            fn list_files(&self, dir: &Path, pattern: &str) -> Vec<PathBuf> {
+                (**self).list_files(dir, pattern)
+            }
 
-    fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
-        (**self).list_dirs(dir)
-    }
+            fn list_dirs(&self, dir: &Path) -> Vec<PathBuf> {
+                (**self).list_dirs(dir)
+            }
 
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        (**self).rename(from, to)
-    }
+            fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+                (**self).rename(from, to)
+            }
 
-    fn unlink(&self, path: &Path) -> Result<()> {
-        (**self).unlink(path)
-    }
+            fn unlink(&self, path: &Path) -> Result<()> {
+                (**self).unlink(path)
+            }
 
-    fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
-        (**self).open_writer(path, mode)
-    }
+            fn open_writer(&self, path: &Path, mode: WriterMode) -> Result<Box<dyn SessionStorageWriter>> {
+                (**self).open_writer(path, mode)
+            }
 
-    fn flush(&self) -> Result<()> {
-        (**self).flush()
-    }
+            fn flush(&self) -> Result<()> {
+                (**self).flush()
+            }
+
+            fn as_files(&self) -> Option<&FileSessionStorage> {
+                (**self).as_files()
+            }
+        }
+    )*};
+}
+
+forward!(Arc<S>, Box<S>, &S);
+
+/// A storage for a session to be kept in; none for files.
+pub(crate) fn other_than_files(storage: impl SessionStorage + 'static) -> Option<Arc<dyn SessionStorage>> {
+    storage.as_files().is_none().then(|| Arc::new(storage) as _)
 }
 
 /// Writes lines to one file of a storage.
 pub trait SessionStorageWriter: Send {
-    /// Writes a line, which brings its newline.
+    /// Writes a line, which brings its newline. What is damaged in it is written as it is.
     ///
     /// # Errors
     /// `CLOSED` after [`SessionStorageWriter::close`]; the first error of this writer ever after.
-    fn write_line(&mut self, line: &str) -> Result<()>;
+    fn write_line(&mut self, line: &[u8]) -> Result<()>;
 
     /// Hands on what is still in the writer.
     ///
@@ -174,7 +221,7 @@ pub trait SessionStorageWriter: Send {
     /// Waits until what was written would survive a power cut.
     ///
     /// # Errors
-    /// `CLOSED` after closing; the first error of this writer.
+    /// The first error of this writer; after closing `CLOSED`, unless there is nothing to wait for.
     fn fsync(&mut self) -> Result<()>;
 
     /// Closes the file; closing again does nothing.
@@ -183,8 +230,8 @@ pub trait SessionStorageWriter: Send {
     /// The first error of this writer.
     fn close(&mut self) -> Result<()>;
 
-    /// The first error of this writer, as text.
-    fn error(&self) -> Option<String>;
+    /// The first error of this writer. That it was closed is none.
+    fn error(&self) -> Option<Error>;
 }
 
 /// Whether a file name fits a pattern of [`SessionStorage::list_files`].

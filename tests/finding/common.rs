@@ -127,18 +127,18 @@ impl SessionStorage for Watched {
     fn exists(&self, path: &Path) -> bool {
         self.storage.exists(path)
     }
-    fn read_text(&self, path: &Path) -> Result<String> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
         self.asked[1].fetch_add(1, Ordering::Relaxed);
         self.check(path)?;
-        self.storage.read_text(path)
+        self.storage.read(path)
     }
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+    fn read_prefix(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
         self.asked[0].fetch_add(1, Ordering::Relaxed);
         self.check(path)?;
-        self.storage.read_text_prefix(path, most)
+        self.storage.read_prefix(path, most)
     }
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        self.storage.write_text(path, text)
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.storage.write(path, bytes)
     }
     fn stat(&self, path: &Path) -> Result<StorageStat> {
         self.storage.stat(path)

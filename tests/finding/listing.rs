@@ -550,18 +550,18 @@ impl SessionStorage for Refusing {
     fn exists(&self, path: &Path) -> bool {
         self.0.exists(path)
     }
-    fn read_text(&self, path: &Path) -> leaflog::Result<String> {
+    fn read(&self, path: &Path) -> leaflog::Result<Vec<u8>> {
         if path.ends_with("bad.jsonl") {
             return Err(leaflog::Error::new(ErrorCode::PermissionDenied, "not yours"));
         }
-        self.0.read_text(path)
+        self.0.read(path)
     }
-    fn read_text_prefix(&self, path: &Path, most: usize) -> leaflog::Result<String> {
-        self.read_text(path)?;
-        self.0.read_text_prefix(path, most)
+    fn read_prefix(&self, path: &Path, most: usize) -> leaflog::Result<Vec<u8>> {
+        self.read(path)?;
+        self.0.read_prefix(path, most)
     }
-    fn write_text(&self, path: &Path, text: &str) -> leaflog::Result<()> {
-        self.0.write_text(path, text)
+    fn write(&self, path: &Path, bytes: &[u8]) -> leaflog::Result<()> {
+        self.0.write(path, bytes)
     }
     fn stat(&self, path: &Path) -> leaflog::Result<leaflog::StorageStat> {
         self.0.stat(path)

@@ -72,6 +72,15 @@ impl World {
 
     pub fn summary(&mut self, manager: &mut Manager, pick: Option<Pick>, at: u8) {
         let from = pick.and_then(|pick| manager.state.pick(pick));
+        if self.persisted() && manager.state.started {
+            self.sync(&mut manager.state);
+        }
+        if from.as_ref().is_some_and(|from| manager.state.find(from).is_none()) {
+            // It went with a file that somebody replaced.
+            let error = manager.real.branch_with_summary(from.as_deref(), text(at), None, None).unwrap_err();
+            assert_eq!((error.code(), error.entry_id()), (ErrorCode::EntryNotFound, None));
+            return;
+        }
         manager.state.leaf.clone_from(&from);
         let after = string("fromId", from.as_deref().or(Some("root"))) + &string("summary", Some(text(at)));
         self.append(manager, "branch_summary", plain(after), |real| {

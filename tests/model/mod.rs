@@ -83,7 +83,13 @@ mod tests {
 
     #[test]
     fn in_a_file_storage() {
-        sequences(Where::FileStorage, 60, 40);
+        sequences(Where::FileStorage, 30, 40);
+    }
+
+    // B10.
+    #[test]
+    fn in_shared_files() {
+        sequences(Where::SharedFiles, 30, 40);
     }
 
     #[test]

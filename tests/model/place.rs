@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,7 @@ pub enum Where {
     Files,
     Memory,
     FileStorage,
+    SharedFiles,
     Nowhere,
 }
 
@@ -99,6 +101,7 @@ impl Place {
             Where::Files | Where::Nowhere => options,
             Where::Memory => options.storage(self.memory.clone()),
             Where::FileStorage => options.storage(FileSessionStorage),
+            Where::SharedFiles => options.storage(Arc::new(FileSessionStorage)),
         }
     }
 
@@ -114,7 +117,7 @@ impl Place {
 
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         match self.place {
-            Where::Memory => self.memory.read_text(path).ok().map(String::into_bytes),
+            Where::Memory => self.memory.read(path).ok(),
             _ => fs::read(path).ok(),
         }
     }
@@ -131,7 +134,7 @@ impl Place {
     /// Puts another file at the path.
     pub fn replace(&self, path: &Path, bytes: &[u8]) {
         match self.place {
-            Where::Memory => self.memory.write_text(path, std::str::from_utf8(bytes).unwrap()).unwrap(),
+            Where::Memory => self.memory.write(path, bytes).unwrap(),
             _ => {
                 let temp = path.with_extension("new");
                 fs::create_dir_all(path.parent().unwrap()).unwrap();

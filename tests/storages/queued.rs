@@ -22,8 +22,12 @@ pub struct Queued {
 
 struct Line {
     path: PathBuf,
-    text: String,
-    error: Arc<Mutex<Option<String>>>,
+    bytes: Vec<u8>,
+    error: Arc<Mutex<Option<Error>>>,
+}
+
+fn hung_up() -> Error {
+    Error::new(ErrorCode::Io, "the other side hung up")
 }
 
 impl Queued {
@@ -45,12 +49,12 @@ impl Queued {
             match *fails_after {
                 Some(0) => {
                     *fails_after = None;
-                    *line.error.lock().unwrap() = Some("the other side hung up".into());
+                    *line.error.lock().unwrap() = Some(hung_up());
                     // Half a line is what there is of it.
-                    self.write(&line.path, &line.text[..line.text.len() / 2]);
+                    self.append(&line.path, &line.bytes[..line.bytes.len() / 2]);
                     let queue = std::mem::take(&mut *self.queue.lock().unwrap());
                     for dropped in queue {
-                        dropped.error.lock().unwrap().get_or_insert("the other side hung up".into());
+                        dropped.error.lock().unwrap().get_or_insert_with(hung_up);
                     }
                     return;
                 }
@@ -58,12 +62,12 @@ impl Queued {
                 None => {}
             }
             drop(fails_after);
-            self.write(&line.path, &line.text);
+            self.append(&line.path, &line.bytes);
         }
     }
 
-    fn write(&self, path: &Path, text: &str) {
-        self.files.open_writer(path, WriterMode::Append).unwrap().write_line(text).unwrap();
+    fn append(&self, path: &Path, line: &[u8]) {
+        self.files.open_writer(path, WriterMode::Append).unwrap().write_line(line).unwrap();
     }
 }
 
@@ -76,19 +80,19 @@ impl SessionStorage for Queued {
         self.files.exists(path)
     }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
         self.turn();
-        self.files.read_text(path)
+        self.files.read(path)
     }
 
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
+    fn read_prefix(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
         self.turn();
-        self.files.read_text_prefix(path, most)
+        self.files.read_prefix(path, most)
     }
 
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.turn();
-        self.files.write_text(path, text)
+        self.files.write(path, bytes)
     }
 
     fn stat(&self, path: &Path) -> Result<StorageStat> {
@@ -134,26 +138,23 @@ impl SessionStorage for Queued {
 struct QueuedWriter {
     storage: Queued,
     path: PathBuf,
-    error: Arc<Mutex<Option<String>>>,
+    error: Arc<Mutex<Option<Error>>>,
     closed: bool,
 }
 
 impl QueuedWriter {
     fn check(&self) -> Result<()> {
-        match self.error() {
-            Some(error) => Err(Error::new(ErrorCode::Io, error)),
-            None => Ok(()),
-        }
+        self.error().map_or(Ok(()), Err)
     }
 }
 
 impl SessionStorageWriter for QueuedWriter {
-    fn write_line(&mut self, line: &str) -> Result<()> {
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
         if self.closed {
             return Err(Error::new(ErrorCode::Closed, "Writer closed"));
         }
         self.check()?;
-        let line = Line { path: self.path.clone(), text: line.to_owned(), error: Arc::clone(&self.error) };
+        let line = Line { path: self.path.clone(), bytes: line.to_owned(), error: Arc::clone(&self.error) };
         self.storage.queue.lock().unwrap().push_back(line);
         Ok(())
     }
@@ -172,7 +173,7 @@ impl SessionStorageWriter for QueuedWriter {
         self.flush()
     }
 
-    fn error(&self) -> Option<String> {
+    fn error(&self) -> Option<Error> {
         self.error.lock().unwrap().clone()
     }
 }

@@ -6,6 +6,7 @@ use leaflog::{ErrorCode, FileSessionStorage, Leaf, ManagerOptions, MemorySession
 use leaflog::{Result, SessionManager, SessionStorage, SessionStorageWriter, SessionView, StorageStat, TitleSource};
 use leaflog::{ViewOptions, WriterMode};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const USER: &str = r#"{"role":"user","content":"Hello"}"#;
 const ASSISTANT: &str = r#"{"role":"assistant","content":"Hi"}"#;
@@ -21,14 +22,14 @@ impl SessionStorage for Own {
     fn exists(&self, path: &Path) -> bool {
         FileSessionStorage.exists(path)
     }
-    fn read_text(&self, path: &Path) -> Result<String> {
-        FileSessionStorage.read_text(path)
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        FileSessionStorage.read(path)
     }
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        FileSessionStorage.read_text_prefix(path, most)
+    fn read_prefix(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
+        FileSessionStorage.read_prefix(path, most)
     }
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        FileSessionStorage.write_text(path, text)
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        FileSessionStorage.write(path, bytes)
     }
     fn stat(&self, path: &Path) -> Result<StorageStat> {
         FileSessionStorage.stat(path)
@@ -58,14 +59,14 @@ impl SessionStorage for Endless {
     fn exists(&self, path: &Path) -> bool {
         self.0.exists(path)
     }
-    fn read_text(&self, path: &Path) -> Result<String> {
-        self.0.read_text(path)
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        self.0.read(path)
     }
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        self.0.read_text_prefix(path, most)
+    fn read_prefix(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
+        self.0.read_prefix(path, most)
     }
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        self.0.write_text(path, text)
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.0.write(path, bytes)
     }
     fn stat(&self, path: &Path) -> Result<StorageStat> {
         self.0.stat(path)
@@ -526,4 +527,74 @@ fn file_storage_is_the_default() {
     let before = std::fs::metadata(&path).unwrap().len();
     a.append_message(USER).unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() > before);
+}
+
+// B25: what is damaged in a session stays what it is, in files and in any storage, over appends, rewrites
+// and copies: U+FFFD is written nowhere.
+#[test]
+fn b25_damaged_bytes_in_a_storage() {
+    let damaged: &[u8] = b"{\"type\":\"message\",\"id\":\"0000000a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"\xff\xed\xa0\xbd\"}}";
+    let header =
+        br#"{"type":"session","version":3,"id":"s","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/home/ada/shop"}"#;
+    let torn = b"\n{\"type\":\"mess\xc3";
+    let text = [&header[..], b"\n", damaged, torn].concat();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let has = |bytes: &[u8], line: &[u8]| bytes.split(|&byte| byte == b'\n').any(|found| found == line);
+    let body = |storage: &dyn SessionStorage, options: ManagerOptions| {
+        storage.write(&path, &text).unwrap();
+        let mut m = options.agent_dir(dir.path().join("agent")).open(&path).unwrap();
+        assert_eq!(m.entry("0000000a").unwrap().text().unwrap().json().bytes(), damaged);
+        m.append_message(ASSISTANT).unwrap();
+        m.flush().unwrap();
+        assert!(storage.read(&path).unwrap().starts_with(&text));
+        m.set_session_name("Name", TitleSource::User).unwrap();
+        m.flush().unwrap();
+        let bytes = storage.read(&path).unwrap();
+        assert!(has(&bytes, damaged) && has(&bytes, &torn[1..]), "{}", String::from_utf8_lossy(&bytes));
+        m.fork().unwrap();
+        m.flush().unwrap();
+        assert!(has(&storage.read(m.session_file().unwrap()).unwrap(), damaged));
+    };
+    body(&FileSessionStorage, ManagerOptions::new());
+    let memory = MemorySessionStorage::new();
+    body(&memory, ManagerOptions::new().storage(memory.clone()));
+    let queued = Queued::default();
+    body(&queued, ManagerOptions::new().storage(queued.clone()));
+    // What is no session is set aside byte for byte.
+    memory.write(&path, b"\xff\xfe").unwrap();
+    ManagerOptions::new().agent_dir(dir.path().join("agent")).storage(memory.clone()).open(&path).unwrap();
+    let aside =
+        memory.list_files(dir.path(), "*").into_iter().find(|file| file.to_str().unwrap().contains(".invalid-"));
+    assert_eq!(memory.read(&aside.unwrap()).unwrap(), b"\xff\xfe");
+}
+
+/// How a session in `options` appends: with a lock file, and taking in what others wrote.
+fn is_in_files(options: ManagerOptions, dir: &Path) -> bool {
+    let mut m = options.agent_dir(dir).create("/home/ada/shop").unwrap();
+    m.append_message(ASSISTANT).unwrap();
+    let file = m.session_file().unwrap().to_owned();
+    let other = r#"{"type":"odd","id":"odd","parentId":null}"#;
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}{other}\n")).unwrap();
+    m.append_message(USER).unwrap();
+    let lock = file.with_file_name(format!(".{}.lock", file.file_name().unwrap().to_str().unwrap()));
+    let (is_locked, is_merged) = (lock.exists(), m.entry("odd").is_some());
+    assert_eq!(is_locked, is_merged);
+    is_locked
+}
+
+// B10: files are files, whatever points to them: they keep locks, merging and the one write of an append.
+#[test]
+fn b10_pointers_to_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = ManagerOptions::new;
+    assert!(is_in_files(options().storage(Arc::new(FileSessionStorage)), dir.path()));
+    assert!(is_in_files(options().storage(Box::new(FileSessionStorage)), dir.path()));
+    let borrowed: &'static FileSessionStorage = &FileSessionStorage;
+    assert!(is_in_files(options().storage(borrowed), dir.path()));
+    let any: Arc<dyn SessionStorage> = Arc::new(Box::new(FileSessionStorage));
+    assert!(is_in_files(options().storage(any), dir.path()));
+    // A storage of one's own is none, though it keeps files.
+    assert!(!is_in_files(options().storage(Arc::new(Own)), dir.path()));
 }

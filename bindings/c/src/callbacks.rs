@@ -42,7 +42,8 @@ pub(crate) struct Reply {
 ///
 /// Functions are called inside calls of the library, on the thread that called it: on several threads
 /// at once when several sessions use the storage, but never so for one writer. They must return: no exception, no
-/// `longjmp` may leave one. Paths are bytes and texts UTF-8, both borrowed for the call.
+/// `longjmp` may leave one. Paths and what is in files are bytes, borrowed for the call:
+/// UTF-8, unless a session is damaged, and then they are to be kept as they are.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct leaflog_storage_functions {
@@ -86,11 +87,11 @@ pub struct leaflog_storage_functions {
             reply: *mut leaflog_reply,
         ) -> i32,
     >,
-    /// Puts a file in another's place, at once.
+    /// Puts a file in another's place, at once. A missing one is not an error and changes nothing.
     pub rename: Option<
         unsafe extern "C" fn(data: *mut c_void, from: leaflog_str, to: leaflog_str, reply: *mut leaflog_reply) -> i32,
     >,
-    /// Removes a file.
+    /// Removes a file. A missing one is not an error.
     pub unlink: Option<unsafe extern "C" fn(data: *mut c_void, path: leaflog_str, reply: *mut leaflog_reply) -> i32>,
     /// Opens a file for writing lines, and makes the folders above it. `mode` is LEAFLOG_WRITER_APPEND or
     /// LEAFLOG_WRITER_TRUNCATE. What it puts into `writer` is handed to the functions below, and given back to
@@ -285,7 +286,7 @@ macro_rules! call {
 }
 
 impl Storage {
-    fn read(&self, path: &Path, most: u64) -> Result<Vec<u8>> {
+    fn beginning(&self, path: &Path, most: u64) -> Result<Vec<u8>> {
         let text = PathText::new(path);
         let pieces = ask(path, "cannot read the file", |reply| call!(self.0, read_text, text.lend(), most, reply))?;
         Ok(pieces.concat())
@@ -304,21 +305,17 @@ impl SessionStorage for Storage {
         exists != 0
     }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
-        // What is not UTF-8 is not the text of a session; to replace bytes would lose them.
-        String::from_utf8(self.read(path, u64::MAX)?)
-            .map_err(|_| Error::new(ErrorCode::InvalidArgument, "the storage gave a text that is not UTF-8").at(path))
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        self.beginning(path, u64::MAX)
     }
 
-    fn read_text_prefix(&self, path: &Path, most: usize) -> Result<String> {
-        // A prefix may end inside of a character.
-        Ok(String::from_utf8_lossy(&self.read(path, most as u64)?).into_owned())
+    fn read_prefix(&self, path: &Path, limit: usize) -> Result<Vec<u8>> {
+        self.beginning(path, limit as u64)
     }
 
-    fn write_text(&self, path: &Path, content: &str) -> Result<()> {
-        let text = PathText::new(path);
-        ask(path, "cannot write the file", |reply| call!(self.0, write_text, text.lend(), lend(content), reply))
-            .map(drop)
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let (text, bytes) = (PathText::new(path), leaflog_str::of(bytes));
+        ask(path, "cannot write the file", |reply| call!(self.0, write_text, text.lend(), bytes, reply)).map(drop)
     }
 
     fn stat(&self, path: &Path) -> Result<StorageStat> {
@@ -406,10 +403,10 @@ impl Writer {
 }
 
 impl SessionStorageWriter for Writer {
-    fn write_line(&mut self, line: &str) -> Result<()> {
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
         self.check()?;
         self.ask("cannot write the file", |it, reply| {
-            call!(it.functions, writer_write_line, it.writer, lend(line), reply)
+            call!(it.functions, writer_write_line, it.writer, leaflog_str::of(line), reply)
         })
     }
 
@@ -434,8 +431,8 @@ impl SessionStorageWriter for Writer {
         self.error.clone().map_or(closed, Err)
     }
 
-    fn error(&self) -> Option<String> {
-        self.error.as_ref().map(Error::message)
+    fn error(&self) -> Option<Error> {
+        self.error.clone()
     }
 }
 

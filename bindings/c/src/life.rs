@@ -163,7 +163,7 @@ pub extern "C" fn leaflog_session_new(
     })
 }
 
-/// Goes on in a copy of the session with an id of its own; title and leaf stay, artifacts are not copied.
+/// Goes on in a copy of the session with an id of its own; title and leaf stay, artifacts are copied.
 /// Both paths may be NULL, and get absent texts when the session is kept nowhere, which is no error.
 /// After an error the handle has the session it had.
 #[unsafe(no_mangle)]

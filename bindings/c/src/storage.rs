@@ -149,8 +149,8 @@ pub extern "C" fn leaflog_storage_exists(
     })
 }
 
-/// The text of a file, or of its first `most` bytes; UINT64_MAX for all. U+FFFD stands for bytes of a file
-/// that are not UTF-8. NOT_FOUND.
+/// What is in a file, or in its first `most` bytes; UINT64_MAX for all. Its bytes are given as they are, and are not
+/// UTF-8 where the file is damaged. NOT_FOUND.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_storage_read_text(
     storage: *const leaflog_storage,
@@ -162,16 +162,17 @@ pub extern "C" fn leaflog_storage_read_text(
     with(storage, error, |storage| {
         let out = Out::new(out, "out")?;
         let path = path.path("path")?;
-        let text = match usize::try_from(most) {
-            Ok(most) if most < usize::MAX => storage.read_text_prefix(path, most)?,
-            _ => storage.read_text(path)?,
+        let bytes = match usize::try_from(most) {
+            Ok(most) if most < usize::MAX => storage.read_prefix(path, most)?,
+            _ => storage.read(path)?,
         };
-        out.put(leaflog_string::new(text));
+        out.put(leaflog_string::new(bytes));
         Ok(())
     })
 }
 
-/// Makes `text` the content of a file, and the folders above it.
+/// Makes `text`, any bytes, the content of a file, and the directories above it. The old content or the new is there
+/// at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_storage_write_text(
     storage: *const leaflog_storage,
@@ -179,7 +180,7 @@ pub extern "C" fn leaflog_storage_write_text(
     text: leaflog_str,
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
-    with(storage, error, |storage| Ok(storage.write_text(path.path("path")?, text.text("text")?)?))
+    with(storage, error, |storage| Ok(storage.write(path.path("path")?, text.bytes("text")?)?))
 }
 
 /// Size and time of the last change, in milliseconds since 1970, of a file; each may be NULL. Sizes are bytes
@@ -234,7 +235,7 @@ pub extern "C" fn leaflog_storage_list_dirs(
     })
 }
 
-/// Puts a file in another's place. For files a missing one is no error: somebody else was faster.
+/// Puts a file in another's place. A missing one is not an error and changes nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_storage_rename(
     storage: *const leaflog_storage,
@@ -245,7 +246,7 @@ pub extern "C" fn leaflog_storage_rename(
     with(storage, error, |storage| Ok(storage.rename(from.path("from")?, to.path("to")?)?))
 }
 
-/// Removes a file.
+/// Removes a file. A missing one is not an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_storage_unlink(
     storage: *const leaflog_storage,
@@ -298,14 +299,14 @@ fn write(
     })
 }
 
-/// Writes a line, which brings its newline. CLOSED after closing; the first error of the writer ever after.
+/// Writes a line, any bytes, which bring their newline. CLOSED after closing; the first error of the writer ever after.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_writer_write_line(
     writer: *mut leaflog_writer,
     line: leaflog_str,
     error: *mut *mut leaflog_error,
 ) -> leaflog_status {
-    write(writer, error, |writer| Ok(writer.write_line(line.text("line")?)?))
+    write(writer, error, |writer| Ok(writer.write_line(line.bytes("line")?)?))
 }
 
 /// Hands on what is still in the writer.
@@ -335,7 +336,7 @@ pub extern "C" fn leaflog_writer_error(
 ) -> leaflog_status {
     write(writer, error, |writer| {
         let out = Out::new(out, "out")?;
-        out.put_with(|| leaflog_string::optional(writer.error()));
+        out.put_with(|| leaflog_string::optional(writer.error().map(|error| error.message())));
         Ok(())
     })
 }

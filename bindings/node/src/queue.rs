@@ -42,16 +42,19 @@ impl SessionStorage for Queue {
         state.exists.get(path).copied().unwrap_or_else(|| state.texts.contains_key(path))
     }
 
-    fn read_text(&self, path: &Path) -> Result<String> {
-        self.0.lock().texts.remove(path).ok_or_else(|| Error::file_not_found(path))
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        let text = self.0.lock().texts.remove(path);
+        text.map(String::into_bytes).ok_or_else(|| Error::file_not_found(path))
     }
 
-    fn read_text_prefix(&self, path: &Path, _most: usize) -> Result<String> {
-        self.0.lock().texts.get(path).cloned().ok_or_else(|| Error::file_not_found(path))
+    fn read_prefix(&self, path: &Path, _limit: usize) -> Result<Vec<u8>> {
+        let text = self.0.lock().texts.get(path).cloned();
+        text.map(String::into_bytes).ok_or_else(|| Error::file_not_found(path))
     }
 
-    fn write_text(&self, path: &Path, text: &str) -> Result<()> {
-        self.push(json!(["writeText", path.to_string_lossy(), text]));
+    // Texts are what a storage in JavaScript has: it gave no bytes that are none.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.push(json!(["writeText", path.to_string_lossy(), String::from_utf8_lossy(bytes)]));
         self.0.lock().exists.insert(path.to_owned(), true);
         Ok(())
     }
@@ -110,11 +113,11 @@ impl Writer {
 }
 
 impl SessionStorageWriter for Writer {
-    fn write_line(&mut self, line: &str) -> Result<()> {
+    fn write_line(&mut self, line: &[u8]) -> Result<()> {
         if self.closed {
             return Err(Error::new(ErrorCode::Closed, "Writer closed"));
         }
-        self.queue.push(json!(["writeLine", self.number, line]));
+        self.queue.push(json!(["writeLine", self.number, String::from_utf8_lossy(line)]));
         Ok(())
     }
 
@@ -132,7 +135,7 @@ impl SessionStorageWriter for Writer {
         Ok(())
     }
 
-    fn error(&self) -> Option<String> {
+    fn error(&self) -> Option<Error> {
         None
     }
 }

@@ -3,7 +3,7 @@
 use crate::discovery::to_ms;
 use crate::error::convert;
 use crate::queue::Queue;
-use leaflog::{FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, WriterMode};
+use leaflog::{Error, FileSessionStorage, MemorySessionStorage, SessionStorage, SessionStorageWriter, WriterMode};
 use napi::bindgen_prelude::External;
 use napi_derive::napi;
 use parking_lot::Mutex;
@@ -51,7 +51,10 @@ pub fn storage_read(storage: Storage<'_>, path: String) -> napi::Result<String> 
 
 #[napi(catch_unwind)]
 pub fn storage_read_prefix(storage: Storage<'_>, path: String, most: u32) -> napi::Result<String> {
-    with(storage, |storage| storage.read_text_prefix(Path::new(&path), most as usize))
+    with(storage, |storage| {
+        let bytes = storage.read_prefix(Path::new(&path), most as usize)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    })
 }
 
 #[napi(catch_unwind)]
@@ -73,13 +76,24 @@ pub fn storage_list(storage: Storage<'_>, dir: String, pattern: String) -> napi:
     Ok(files.iter().map(|path| path.to_string_lossy().into_owned()).collect())
 }
 
+/// In memory a missing one is an error, as the agent's callers know it.
 #[napi(catch_unwind)]
 pub fn storage_rename(storage: Storage<'_>, from: String, to: String) -> napi::Result<()> {
+    if let Some(StorageHandle::Memory(memory)) = storage.map(|storage| &**storage)
+        && !memory.exists(Path::new(&from))
+    {
+        return Err(convert(Error::file_not_found(Path::new(&from))));
+    }
     with(storage, |storage| storage.rename(Path::new(&from), Path::new(&to)))
 }
 
+/// A missing file of the file system is an error, as the agent's callers know it.
 #[napi(catch_unwind)]
 pub fn storage_unlink(storage: Storage<'_>, path: String) -> napi::Result<()> {
+    if storage.is_none() {
+        let removed = std::fs::remove_file(&path);
+        return removed.map_err(|error| convert(Error::io(error, "cannot remove the file", Path::new(&path))));
+    }
     with(storage, |storage| storage.unlink(Path::new(&path)))
 }
 
@@ -107,7 +121,7 @@ fn on(
 
 #[napi(catch_unwind)]
 pub fn writer_line(writer: &External<WriterHandle>, line: String) -> napi::Result<()> {
-    on(writer, |writer| writer.write_line(&line))
+    on(writer, |writer| writer.write_line(line.as_bytes()))
 }
 
 #[napi(catch_unwind)]

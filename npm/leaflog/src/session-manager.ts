@@ -189,7 +189,7 @@ export class SessionManager extends SessionReader {
 		);
 	}
 
-	/** Goes on in a copy of the session with an id of its own. Artifacts are not copied. */
+	/** Goes on in a copy of the session with an id of its own. Its artifacts are copied. */
 	fork(): Promise<{ oldSessionFile: string; newSessionFile: string } | undefined> {
 		return this.#live.leave(() => {
 			const files = this.#live.copy(() => native.fork(this.#live.handle));
