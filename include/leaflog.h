@@ -1129,7 +1129,7 @@ leaflog_status leaflog_resolve(const struct leaflog_options *options,
 
 /// All sessions that `leaflog_resolve()` could mean, in that order. When `arg` is the whole id, or the whole name of the
 /// file, of just one of them, that one alone. A file that cannot be read is one of them by its name, and among the
-/// problems of the listing.
+/// problems of the listing; when nothing is meant, directories that cannot be read are.
 leaflog_status leaflog_candidates(const struct leaflog_options *options,
                                   const struct leaflog_find_options *find_options,
                                   struct leaflog_str arg,

@@ -95,9 +95,10 @@ pub struct Resumable {
 pub struct Candidates {
     /// Those that can be read, the nearest first: see [`SessionFinder::candidates`](crate::SessionFinder::candidates).
     pub sessions: Vec<Resumable>,
-    /// Those that cannot be read, each with its path. When nothing is meant, the directories that
-    /// cannot be read and may hold what is.
+    /// Those that cannot be read, each with its path.
     pub problems: Vec<Error>,
+    /// When nothing is meant, the directories that cannot be read and may hold what is.
+    pub not_searched: Vec<Error>,
 }
 
 impl SessionInfo {

@@ -225,8 +225,8 @@ impl SessionFinder {
     /// When the session that is meant, by the name of its file, cannot be read; or when none was found,
     /// and a directory that may hold it cannot be read.
     pub fn resolve(&self, arg: &str, cwd: impl AsRef<Path>) -> Result<Option<Resumable>> {
-        let Candidates { sessions, problems } = self.resumable(arg, cwd.as_ref(), 1);
-        match problems.into_iter().next() {
+        let Candidates { sessions, problems, not_searched } = self.resumable(arg, cwd.as_ref(), 1);
+        match problems.into_iter().chain(not_searched).next() {
             Some(problem) => Err(problem),
             None => Ok(sessions.into_iter().next()),
         }
@@ -430,15 +430,16 @@ impl SessionFinder {
             walk = self.place().find(&self.all_roots(), true);
             meant = self.meant(std::mem::take(&mut walk.files), arg, None, most);
         }
+        let mut not_searched = std::mem::take(&mut walk.problems);
         if !meant.is_empty() {
-            walk.problems.clear();
+            not_searched.clear();
         }
         let order: HashMap<PathBuf, usize> = meant.iter().map(|begun| begun.found.path.clone()).zip(0..).collect();
         walk.files = meant.into_iter().map(|begun| begun.found).collect();
         let Listing { mut sessions, problems, .. } = self.summarize(walk, shown_for);
         sessions.sort_by_key(|session| order.get(&session.path));
         let sessions = sessions.into_iter().map(|session| Resumable { session, scope }).collect();
-        Candidates { sessions, problems }
+        Candidates { sessions, problems, not_searched }
     }
 }
 

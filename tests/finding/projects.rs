@@ -260,5 +260,5 @@ fn g09_what_cannot_be_read_is_not_absent() {
     let finder = SessionFinder::new().roots([&root]);
     assert_eq!(finder.resolve("00cc", "/p").unwrap_err().path(), Some(&*root));
     assert_eq!(finder.by_prefix("00cc").unwrap_err().path(), Some(&*root));
-    assert_eq!(finder.candidates("00cc", "/p").problems.len(), 1);
+    assert_eq!(finder.candidates("00cc", "/p").not_searched.len(), 1);
 }

@@ -388,7 +388,15 @@ fn g09_no_permission_is_not_no_session() {
     assert_eq!(ran.code, 5, "{}", ran.err);
     assert!(ran.err.contains(dir.to_str().unwrap()), "{}", ran.err);
     assert_eq!(run(&["show", "00bb000000000003"]).code, 5);
-    mode(&dir, 0o755);
+    // Two of them are not two sessions.
+    home.put("three", "00bb000000000004", 70, None, &["hello"]);
+    let other = home.dir_of("three");
+    mode(&other, 0);
+    let ran = run(&["resume", "00bb"]);
+    assert_eq!((ran.code, ran.err.lines().count()), (5, 1), "{}", ran.err);
+    for dir in [&dir, &other] {
+        mode(dir, 0o755);
+    }
 }
 
 // G10: a link that a move left behind is where the shell says one is.

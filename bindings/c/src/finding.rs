@@ -148,7 +148,8 @@ impl From<Vec<RecentSession>> for Found {
 }
 
 impl From<Candidates> for Found {
-    fn from(Candidates { sessions, problems }: Candidates) -> Self {
+    fn from(Candidates { sessions, mut problems, not_searched }: Candidates) -> Self {
+        problems.extend(not_searched);
         Self { problems, ..sessions.into() }
     }
 }
@@ -411,7 +412,7 @@ pub extern "C" fn leaflog_resolve(
 
 /// All sessions that `leaflog_resolve()` could mean, in that order. When `arg` is the whole id, or the whole name of the
 /// file, of just one of them, that one alone. A file that cannot be read is one of them by its name, and among the
-/// problems of the listing.
+/// problems of the listing; when nothing is meant, directories that cannot be read are.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_candidates(
     options: *const leaflog_options,

@@ -20,11 +20,14 @@ pub fn run(args: &ResumeArgs, out: &mut Out) -> Result<Exit, Failure> {
             Input::Stdin => Ok(Exit::Fine),
         };
     };
-    let Candidates { sessions, problems } = open::everywhere().candidates(arg, project);
+    let Candidates { sessions, problems, not_searched } = open::everywhere().candidates(arg, project);
     match (&sessions[..], &problems[..]) {
         ([only], []) => print(&only.session.path, out),
         ([], [only]) => Err(Failure::of(only, arg)),
-        ([], []) => Err(Failure::not_found(format!("{arg}: no session of that id{}", open::searched()))),
+        ([], []) => Err(match &not_searched[..] {
+            [] => Failure::not_found(format!("{arg}: no session of that id{}", open::searched())),
+            [first, ..] => Failure::of(first, arg),
+        }),
         _ => {
             let now = SystemTime::now();
             let readable = sessions.iter().map(|Resumable { session, .. }| {
