@@ -363,18 +363,29 @@ impl SessionFile {
         along: impl FnOnce() -> Result<()>,
     ) -> Result<Option<()>> {
         let had_file = self.inner.look()?.is_some();
+        // Before there is a lock file beside what is in the way. But another process may be moving this
+        // session there, or have moved it: the lock of the old path says.
         if had_file && disk::is_there(&to.inner.path) {
-            // Or another process is moving this one there, and has not removed the old file yet.
             let _held = self.lock.acquire(true)?;
             if self.inner.look()?.is_none() {
                 return self.missing(view);
             }
+            if disk::is_there(&to.inner.path) {
+                return Err(occupied(&to.inner.path));
+            }
         }
-        if !had_file && self.follow(view, false)? {
-            return Ok(None);
-        }
-        if disk::is_there(&to.inner.path) {
-            return Err(occupied(&to.inner.path));
+        if !had_file {
+            let was_moved = matches!(self.in_use.said(), Some(Fate::Moved(_)));
+            let _held = if was_moved { Some(self.lock.acquire(true)?) } else { None };
+            if self.inner.look()?.is_some() || self.follow(view, was_moved)? {
+                return Ok(None);
+            }
+            if was_moved {
+                self.lock.remove();
+            }
+            if disk::is_there(&to.inner.path) {
+                return Err(occupied(&to.inner.path));
+            }
         }
         let _held = if had_file {
             let (old, new) = self.lock.acquire_both(&mut to.lock)?;
