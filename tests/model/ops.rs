@@ -76,6 +76,8 @@ pub enum Outside {
     Junk(u8),
     /// A piece of an entry, without a newline; the next time the rest.
     Half,
+    /// Gives the directory another name, and puts a copy in its place: with locks, and what is in use.
+    Restored,
     /// Puts a file in the place of the session, without some of its entries.
     Replace {
         without: Vec<Pick>,
@@ -173,6 +175,7 @@ fn outside() -> impl Strategy<Value = Outside> {
         1 => Just(Outside::Cycle),
         2 => (0u8..8).prop_map(Outside::Junk),
         2 => Just(Outside::Half),
+        2 => Just(Outside::Restored),
         2 => (prop::collection::vec(any::<u8>(), 0..3), prop::option::of(0u8..6))
             .prop_map(|(without, title)| Outside::Replace { without, title }),
         2 => (any::<u8>(), any::<bool>()).prop_map(|(lines, half)| Outside::Cut { lines, half }),

@@ -17,6 +17,9 @@ impl World {
         if self.place.place == Where::Files {
             return self.outside_at(manager, &path, outside);
         }
+        if matches!(outside, Outside::Restored) {
+            return manager;
+        }
         // A storage is used by one manager at a time.
         let Manager { mut real, mut state, .. } = manager;
         real.close().unwrap();
@@ -40,9 +43,27 @@ impl World {
                     self.cut(&mut manager, path, *lines, *half);
                 }
             }
+            Outside::Restored => {
+                // What a second one was told is of the files that were before.
+                if self.managers[1].is_none() {
+                    self.restore_dir(path.parent().unwrap());
+                }
+            }
             _ => self.change(path, outside),
         }
         manager
+    }
+
+    /// Puts a copy of a directory in its place (A4): no file in it is the one that it was.
+    fn restore_dir(&mut self, dir: &Path) {
+        let aside = dir.with_extension(format!("before-{}", self.steps));
+        std::fs::rename(dir, &aside).unwrap();
+        copy_all(&aside, dir);
+        let number = self.next();
+        for (_, file) in self.files.iter_mut().filter(|(path, _)| path.parent() == Some(dir)) {
+            (file.inode, file.version) = (number, number);
+        }
+        self.uses.retain(|_, path| path.parent() != Some(dir));
     }
 
     fn change(&mut self, path: &Path, outside: &Outside) {
@@ -169,7 +190,7 @@ impl World {
                 self.files.remove(path);
                 return;
             }
-            Outside::Cut { .. } => unreachable!(),
+            Outside::Cut { .. } | Outside::Restored => unreachable!(),
         }
         self.files.get_mut(path).unwrap().version = number;
     }
@@ -288,6 +309,18 @@ impl World {
             file.lines.push(Line::Entry(item));
         }
         file
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+        let target = to.join(entry.file_name().unwrap());
+        if entry.is_dir() {
+            copy_all(&entry, &target);
+        } else {
+            std::fs::copy(&entry, target).unwrap();
+        }
     }
 }
 
