@@ -1,6 +1,7 @@
 // Runs the suite under Node and under Bun: the same files, the same tests.
 import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
+import * as os from "node:os";
 import * as path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -22,11 +23,18 @@ engines.push([
 	process.execPath,
 	["--test", "--test-reporter=dot", "test/package/package.test.mjs"],
 ]);
+// Whatever a suite leaves goes with this, also when it fails.
+const temp = fs.mkdtempSync(path.join(os.tmpdir(), "leaflog-suites-"));
+const env = { ...process.env, TMPDIR: temp, TEMP: temp, TMP: temp };
 let failed = false;
-for (const [name, command, args] of engines) {
-	console.log(`suite: ${name}`);
-	const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
-	failed ||= status !== 0;
+try {
+	for (const [name, command, args] of engines) {
+		console.log(`suite: ${name}`);
+		const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit", env });
+		failed ||= status !== 0;
+	}
+} finally {
+	fs.rmSync(temp, { recursive: true, force: true });
 }
 process.exit(failed ? 1 : 0);
 
