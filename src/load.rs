@@ -218,6 +218,16 @@ impl Reader {
         Ok(scan)
     }
 
+    /// Scans what a file grew by: `range` of the source, which starts with a line. `line`: the number of
+    /// lines before it.
+    pub(crate) fn grown(&mut self, source: &Source, range: Range<u64>, line: u64) -> Result<Scan> {
+        let mut scan = Scan { line_count: line, collect_usages: true, ..Scan::default() };
+        pieces(source, range, usize::MAX, &mut Vec::new(), |bytes, offset, end| {
+            scan.piece(self, bytes, offset, end == End::Last)
+        })?;
+        Ok(scan)
+    }
+
     /// Scans a text that is to be one entry.
     ///
     /// # Errors
@@ -231,6 +241,43 @@ impl Reader {
         let message = "the text is not one entry: a JSON object with a string type, other than session";
         Err(Error::new(ErrorCode::InvalidArgument, message))
     }
+}
+
+impl Reader {
+    /// Reads a text that is to be one object and nothing else, as every entry is. `None` when it is not.
+    pub(crate) fn object(&mut self, text: &[u8]) -> Option<&Facts> {
+        let line = self.scanner.line(text, 0);
+        let end = if line.end == text.len() {
+            let mut object = WholeObject { facts: &mut self.facts, end: None };
+            line.values(&mut object);
+            object.end
+        } else {
+            self.facts.read(&mut Cursor::new(text, Checked).with_escapes(true), 0)
+        };
+        (end == Some(text.len())).then_some(&self.facts)
+    }
+}
+
+/// Takes in the object that starts the text.
+struct WholeObject<'a> {
+    facts: &'a mut Facts,
+    end: Option<usize>,
+}
+
+impl OnValue for WholeObject<'_> {
+    type Search = Nothing;
+
+    fn object<S: Strings>(&mut self, cursor: &mut Cursor<'_, S>, at: usize) -> Option<usize> {
+        if at > 0 {
+            // One more than there may be.
+            self.end = None;
+            return None;
+        }
+        self.end = self.facts.read(cursor, at);
+        self.end
+    }
+
+    fn value(&mut self, _start: usize, _end: usize) {}
 }
 
 /// What the index wants of a message that is to be appended, read from the message alone: the line

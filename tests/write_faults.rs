@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
+#[path = "write_faults/edits.rs"]
+mod edits;
 mod support;
 
 #[path = "write_faults/files.rs"]

@@ -34,10 +34,7 @@ impl SessionManager {
         if self.path.is_none() {
             return Ok(None);
         }
-        // What is copied is chosen from what is there then: leaving may take in what others wrote, and find
-        // that they moved it.
-        self.follow_move()?;
-        self.leave()?;
+        self.leave_to_copy()?;
         let Some(old) = self.path.clone() else { return Ok(None) };
         let id = self.options.generator.session_id();
         let timestamp = time::format(self.options.generator.now_ms());
@@ -67,9 +64,7 @@ impl SessionManager {
     /// `ENTRY_NOT_FOUND`; an error of writing, and the manager has the old session then.
     pub fn create_branched_session(&mut self, leaf_id: &str) -> Result<Option<PathBuf>> {
         self.index_of(leaf_id)?;
-        // As for a fork.
-        self.follow_move()?;
-        self.leave()?;
+        self.leave_to_copy()?;
         let lines = self.branch_lines(self.index_of(leaf_id)?)?;
         let id = self.options.generator.session_id();
         let timestamp = time::format(self.options.generator.now_ms());
@@ -84,6 +79,17 @@ impl SessionManager {
         let old = self.path.clone();
         self.become_copy(&header, &lines, new.as_deref(), old.as_deref().map(|old| (old, Bring::Link)))?;
         Ok(new)
+    }
+
+    /// Leaves the session, of which a copy is to be made. What is copied is chosen afterwards: this may take in
+    /// what others wrote, and find that they moved it.
+    fn leave_to_copy(&mut self) -> Result<()> {
+        self.follow_move()?;
+        self.leave()?;
+        if self.latched.is_some() {
+            return Ok(());
+        }
+        self.write(Backend::verify)
     }
 
     /// The path to `leaf` without its label entries, whose children hang on what is before them, and in
@@ -166,6 +172,18 @@ impl SessionManager {
         self.become_copy(&header, &lines, path.as_deref(), Some((from, Bring::Link)))
     }
 
+    /// A copy that was read again has the lines that were to be in it.
+    fn check_copy(&self, copy: Option<SessionView>, lines: &[CopyLine], path: &Path) -> Result<SessionView> {
+        let copy = copy.ok_or_else(|| Error::new(ErrorCode::NotFound, "the copy is gone").at(path))?;
+        let (tree, of) = (copy.tree(), self.view.tree());
+        let same = tree.count() as usize == lines.len()
+            && (0..)
+                .zip(lines)
+                .all(|(index, line)| line.entry().is_none_or(|entry| tree.id_bytes(index) == of.id_bytes(entry)));
+        let differs = || Error::new(ErrorCode::FileChanged, "the copy does not have what was written to it").at(path);
+        if same { Ok(copy) } else { Err(differs()) }
+    }
+
     /// Writes a copy and goes on in it; the leaf is its last line. The session that was before has
     /// been left: a failure of that is told before anything is made.
     fn become_copy(
@@ -192,12 +210,11 @@ impl SessionManager {
                     }
                     Backend::Storage(stored) => Ok(Some(stored.write_copy(&self.view, header, lines)?)),
                 };
-                let view = view.inspect_err(|_| {
+                let view = view.and_then(|view| self.check_copy(view, lines, path)).inspect_err(|_| {
                     // A copy that nobody goes on in is not wanted.
                     let _: Result<()> = self.remove_session_file(path);
                 })?;
-                let gone = || Error::new(ErrorCode::NotFound, "the copy is gone").at(path);
-                (backend, view.ok_or_else(gone)?)
+                (backend, view)
             }
         };
         // What a line on disk holds only in part is whole in memory still.

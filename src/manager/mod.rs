@@ -56,6 +56,7 @@ pub struct SessionManager {
 
 /// Where a session is kept.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a manager has one, and almost every one has a file")]
 pub(crate) enum Backend {
     Nowhere,
     File(SessionFile),
@@ -282,9 +283,9 @@ impl SessionManager {
         if !self.started {
             return Ok(false);
         }
-        let lost = self.backend.has_lost_writes();
+        let lost = self.backend.has_lost_writes(&self.view);
         let lost = self.latch(lost)?;
-        if lost || !self.pending.unsaved.is_empty() {
+        if lost || !self.pending.unsaved.is_empty() || self.pending.rewrite {
             self.write(|backend, view, pending, now| backend.append(None, view, pending, now))?;
         }
         Ok(true)
@@ -296,8 +297,12 @@ impl SessionManager {
     /// # Errors
     /// The first error there was; the file is closed in any case.
     pub fn close(&mut self) -> Result<()> {
+        if self.backend.is_closed() && self.latched.is_none() && self.pending.is_empty() {
+            // What becomes of the file since is no concern of this manager.
+            return Ok(());
+        }
         let flushed = self.flush();
-        let closed = self.backend.close();
+        let closed = self.backend.close(flushed.is_ok());
         flushed.and(self.latch(closed))
     }
 
@@ -311,43 +316,63 @@ impl SessionManager {
         }
     }
 
-    /// Writes the session even though it has not started. After a failure, the way to try again:
-    /// it puts the failure out of force and writes everything (R32).
+    /// Writes the session even though it has not started, and makes sure that everything appended is in
+    /// the file. After a failure, the way to try again: it puts the failure out of force and appends
+    /// what is unsaved, or writes everything where that is not enough (R32).
     ///
     /// # Errors
     /// An error of writing.
     pub fn ensure_on_disk(&mut self) -> Result<()> {
         let latched = self.latched.take();
-        let again = latched.is_some();
         let is_there = self.started && self.pending.is_empty() && !self.view.is_migrated() && self.backend_exists();
-        if !again && is_there {
-            return Ok(());
+        if latched.is_none() && is_there {
+            match self.backend.has_lost_writes(&self.view) {
+                Ok(false) => return Ok(()),
+                // What was deleted is made again.
+                Err(error) if error.code() != ErrorCode::Gone => return Err(error),
+                _ => {}
+            }
         }
         self.started = self.is_persisted();
         if let Backend::File(file) = &mut self.backend {
             file.revive();
         }
-        let result = self.write(Backend::rewrite);
+        let result = self.write(Backend::ensure);
         if result.is_err() && self.latched.is_none() {
             // The file was locked: nothing was tried.
             self.latched = latched;
+        }
+        if result.is_ok() {
+            self.view.synced();
         }
         result
     }
 
     /// Writes the file anew, with other texts for some entries: each an id and the whole entry as
-    /// JSON. Entries keep their id and parent; others' lines are copied (R45, R53e).
+    /// JSON. Entries keep their id and parent; others' lines are copied (R45, R53e). When the session
+    /// is locked the texts are in memory, and go out with the next write.
     ///
     /// # Errors
     /// `ENTRY_NOT_FOUND`, or `INVALID_ARGUMENT` for a text that is not that entry, and nothing is
     /// changed then; the failure in force; an error of writing.
     pub fn rewrite_entries(&mut self, changes: &[(&str, &str)]) -> Result<()> {
         self.check_latch()?;
-        let changes = changes.iter().map(|(id, text)| Ok((self.index_of(id)? as usize, *text)));
-        let changes = changes.collect::<Result<Vec<_>>>()?;
-        self.replace_texts(&changes)?;
+        if let Err(error) = self.replace_texts_of(changes) {
+            if error.code() != ErrorCode::FileChanged {
+                return Err(error);
+            }
+            // What was read before is read again.
+            self.write(Backend::catch_up)?;
+            self.replace_texts_of(changes)?;
+        }
         self.started = self.is_persisted();
         self.write(Backend::rewrite)
+    }
+
+    fn replace_texts_of(&mut self, changes: &[(&str, &str)]) -> Result<()> {
+        let changes = changes.iter().map(|(id, text)| Ok((self.index_of(id)? as usize, *text)));
+        let changes = changes.collect::<Result<Vec<_>>>()?;
+        self.replace_texts(&changes)
     }
 
     /// Gives entries other texts, each a position and the whole entry as JSON. The next time the
@@ -426,7 +451,9 @@ impl SessionManager {
         let passes = matches!(error.code(), ErrorCode::Locked | ErrorCode::Gone);
         if !passes && self.latched.is_none() {
             self.latched = Some(error.clone());
-            self.view.recall(&mut self.pending);
+            if self.backend.may_give_other_bytes() {
+                self.view.recall(&mut self.pending);
+            }
             if let Some(log) = &self.options.logger {
                 let file = self.path.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
                 log(&format!("session persistence error: {file}: {error}"));
@@ -520,8 +547,47 @@ impl Backend {
     fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         match self {
             Self::Nowhere => Ok(()),
-            Self::File(file) => file.rewrite(view, pending, now_ms),
-            Self::Storage(stored) => stored.rewrite(view, pending, now_ms),
+            Self::File(file) => {
+                pending.rewrite = true;
+                file.rewrite(view, pending, now_ms)
+            }
+            Self::Storage(stored) => {
+                pending.rewrite = true;
+                stored.rewrite(view, pending, now_ms)
+            }
+        }
+    }
+
+    /// Writes what is not there.
+    fn ensure(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        match self {
+            Self::File(file) => file.ensure(view, pending, now_ms),
+            _ => self.rewrite(view, pending, now_ms),
+        }
+    }
+
+    /// Takes in what others did.
+    fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        match self {
+            Self::File(file) => file.catch_up(view, pending, now_ms),
+            Self::Nowhere | Self::Storage(_) => Ok(()),
+        }
+    }
+
+    /// Reads again what was changed in place.
+    fn verify(&mut self, view: &mut SessionView, pending: &mut Pending, _now_ms: i64) -> Result<()> {
+        match self {
+            Self::File(file) => file.verify(view, pending),
+            Self::Nowhere | Self::Storage(_) => Ok(()),
+        }
+    }
+
+    /// What is read may not be what was written.
+    fn may_give_other_bytes(&self) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::File(file) => file.has_failed_sync(),
+            Self::Storage(_) => true,
         }
     }
 
@@ -533,18 +599,22 @@ impl Backend {
         }
     }
 
-    fn has_lost_writes(&self) -> Result<bool> {
+    fn has_lost_writes(&self, view: &SessionView) -> Result<bool> {
         match self {
-            Self::File(file) => file.has_lost_writes(),
+            Self::File(file) => file.has_lost_writes(view),
             Self::Nowhere | Self::Storage(_) => Ok(false),
         }
     }
 
-    fn close(&mut self) -> Result<()> {
+    fn is_closed(&self) -> bool {
+        matches!(self, Self::File(file) if file.is_closed())
+    }
+
+    fn close(&mut self, flushed: bool) -> Result<()> {
         match self {
             Self::Nowhere => Ok(()),
             Self::File(file) => {
-                file.close();
+                file.close(flushed);
                 Ok(())
             }
             Self::Storage(stored) => stored.close(),

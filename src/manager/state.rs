@@ -62,7 +62,7 @@ impl SessionManager {
 
     fn known(&self) -> Option<Known> {
         match &self.backend {
-            Backend::File(file) => Some(file.known()),
+            Backend::File(file) => file.known(),
             _ => None,
         }
     }
@@ -83,7 +83,7 @@ impl SessionManager {
 
     fn reinstate(&mut self, state: SessionState) {
         // What could not be written is not of the state that comes.
-        let _: crate::Result<()> = self.backend.flush().and(self.backend.close());
+        let _: crate::Result<()> = self.backend.flush().and(self.backend.close(false));
         match state.path {
             // The file is the same, and keeps what it knows of syncs that failed.
             Some(path) if self.path.as_ref() == Some(&path) && matches!(self.backend, Backend::File(_)) => {
@@ -93,7 +93,7 @@ impl SessionManager {
             None => {}
         }
         match (&mut self.backend, state.known) {
-            (Backend::File(file), Some(known)) => file.set_known(known),
+            (Backend::File(file), known) => file.set_known(known),
             // It may have been written since, also when it had not started then.
             (Backend::Storage(stored), _) => stored.look_again(),
             _ => {}

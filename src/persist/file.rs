@@ -6,7 +6,7 @@ use super::apart::{SyncApart, Syncs};
 use super::blobs::Blobs;
 use super::copy::{CopyLine, copy};
 use super::prepare::LineForm;
-use super::rewrite::{Sink, rewrite};
+use super::rewrite::{Sink, check_edges, rewrite};
 use crate::blob::{BlobHash, BlobStore};
 use crate::discovery::header_of;
 use crate::entry::EntryKind;
@@ -44,10 +44,12 @@ struct Inner {
     syncs: Syncs,
     /// How many entries were appended.
     appended: u64,
-    /// What the view holds of the file; `None` before it is there.
-    known: Option<Identity>,
-    /// The last byte is a newline.
-    ends_line: bool,
+    /// What the view holds of the file; `None` before it is there, and when it has to be read again.
+    known: Option<Known>,
+    /// Something was acknowledged as written.
+    wrote: bool,
+    /// Nothing was written since the file was closed.
+    closed: bool,
     sync_appends: bool,
     /// The view of a file that was replaced is kept.
     keep_replaced: bool,
@@ -69,14 +71,103 @@ struct Batch {
     placed: Vec<(u32, u64, u32, LineForm)>,
 }
 
+/// So often the file is looked at again when another took its place before it was opened.
+const LOOKS: usize = 100;
 /// A larger buffer is not kept for the next append.
 const LARGEST_BATCH: usize = 64 << 10;
 
-/// What a session's file was when it was last seen.
+/// What a view holds of its file: all of it, up to the length it has here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
-    file: Option<Identity>,
-    ends_line: bool,
+    identity: Identity,
+    tail: Tail,
+    /// When the file had been changed last when it was read or written anew, and the time then or after
+    /// this process's last append.
+    changed: i64,
+    clock: i64,
+    /// This process appended since; others did.
+    appended: bool,
+    grown: bool,
+}
+
+/// The last bytes of the file: of one that is longer now, they tell whether lines were appended to it or it
+/// was written over in place. So many that they hold the id and the time of a short line.
+#[derive(Clone, Copy, Debug)]
+struct Tail {
+    bytes: [u8; Self::LEN],
+    len: usize,
+}
+
+impl Tail {
+    const LEN: usize = 256;
+
+    fn of(bytes: &[u8]) -> Self {
+        let mut tail = Self { bytes: [0; Self::LEN], len: 0 };
+        tail.push(bytes);
+        tail
+    }
+
+    /// The file ends with these bytes now.
+    fn push(&mut self, more: &[u8]) {
+        let more = &more[more.len().saturating_sub(Self::LEN)..];
+        let kept = self.len.min(Self::LEN - more.len());
+        self.bytes.copy_within(self.len - kept..self.len, 0);
+        self.bytes[kept..kept + more.len()].copy_from_slice(more);
+        self.len = kept + more.len();
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn ends_line(&self) -> bool {
+        self.bytes().last().is_none_or(|&byte| byte == b'\n')
+    }
+}
+
+/// Whether a file is as this process left it, by the times of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judgment {
+    Same,
+    /// It was changed too shortly before or after this process looked or wrote.
+    Unclear,
+    Changed,
+}
+
+/// The clock that files get their times from ticks this seldom, at most.
+const TICK: i64 = 20_000_000;
+/// A file up to this size is scanned again where its times leave something open. It takes a few milliseconds,
+/// a fraction of what writing it takes.
+const CHEAP_TO_SCAN: u64 = 16 << 20;
+
+impl Known {
+    /// What the view of a source holds, that was read from `clock` on.
+    fn of(source: &Source, clock: i64) -> Result<Option<Self>> {
+        let Some((identity, changed)) = source.identity() else { return Ok(None) };
+        let len = identity.len.min(Tail::LEN as u64);
+        let tail = Tail::of(&source.read(identity.len - len, len as usize)?);
+        Ok(Some(Self { identity, tail, changed, clock, appended: false, grown: false }))
+    }
+
+    /// The file still has the bytes that this tells of before its end.
+    fn is_start_of(&self, source: &Source) -> bool {
+        let tail = self.tail.bytes();
+        let there = source.read(self.identity.len - tail.len() as u64, tail.len());
+        there.is_ok_and(|there| *there == *tail)
+    }
+
+    fn judge(&self, changed: i64) -> Judgment {
+        let (changed_since, clear) = if self.appended {
+            (changed > self.clock + TICK, false)
+        } else {
+            (changed != self.changed, self.clock > self.changed + TICK)
+        };
+        match (self.grown, changed_since, clear) {
+            (false, true, _) => Judgment::Changed,
+            (false, false, true) => Judgment::Same,
+            _ => Judgment::Unclear,
+        }
+    }
 }
 
 /// An append that has begun: the lock is held, and the view has what others wrote.
@@ -103,7 +194,8 @@ impl SessionFile {
             syncs: Syncs::default(),
             appended: 0,
             known: None,
-            ends_line: true,
+            wrote: false,
+            closed: false,
             sync_appends,
             keep_replaced: false,
             dirty: false,
@@ -152,15 +244,17 @@ impl SessionFile {
         temp::remove_leftover(&self.inner.path);
         // Before it is read: from here on it is moved only in a way that this process learns of.
         self.in_use.hold();
-        let mut view = match self.inner.read() {
-            Ok(view) => view,
+        let read = match self.inner.read() {
+            Ok(read) => read,
             Err(error) if error.code() == ErrorCode::NotASession => return Ok(None),
             Err(error) => return Err(error),
         };
+        let mut view = self.inner.take_up(read);
         if rewrite_older && view.is_migrated() {
             let _held = self.lock.acquire(true)?;
             // Another process may have done it meanwhile.
-            view = self.inner.read()?;
+            let read = self.inner.read()?;
+            view = self.inner.take_up(read);
             if view.is_migrated() {
                 self.inner.write_anew(&mut view, &mut Pending::default(), now_ms)?;
             }
@@ -175,7 +269,7 @@ impl SessionFile {
         if !verify {
             let held = self.lock.acquire(false)?;
             let now = self.inner.look()?;
-            if now.is_some() && now == self.inner.known {
+            if now.is_some() && now == self.inner.known.map(|known| known.identity) {
                 return Ok((held, now));
             }
         }
@@ -281,25 +375,39 @@ impl SessionFile {
         pending: &mut Pending,
         now_ms: i64,
     ) -> Result<()> {
-        let Begun { _held, found } = match begun {
+        let Begun { _held, mut found } = match begun {
             Some(begun) => begun,
             None => self.begin_append(view, pending, now_ms)?,
         };
-        match found {
-            // A file of an older version is written anew with the first change (R12).
-            // So is one that may have lost what this process wrote.
-            Found::Known if view.is_migrated() || self.inner.sync_failed => {
-                self.inner.write_anew(view, pending, now_ms)
+        for _ in 0..LOOKS {
+            match found {
+                // A file of an older version is written anew with the first change (R12). So is one that may
+                // have lost what this process wrote, and one that was to be written anew when it was locked.
+                Found::Known if view.is_migrated() || self.inner.sync_failed || pending.rewrite => {
+                    self.inner.verify(view, pending, true)?;
+                    return self.inner.write_anew(view, pending, now_ms);
+                }
+                Found::Known => {
+                    if self.inner.append(view, pending)? {
+                        return Ok(());
+                    }
+                }
+                Found::Nothing => {
+                    self.inner.verify(view, pending, false)?;
+                    return self.write_first(view, pending, now_ms);
+                }
             }
-            Found::Known => self.inner.append(view, pending),
-            Found::Nothing => self.write_first(view, pending, now_ms),
+            // Another file took the place of the one that was looked at.
+            let now = self.inner.look()?;
+            found = self.inner.catch_up(now, view, pending, now_ms)?;
         }
+        Err(Error::new(ErrorCode::FileChanged, "the file is replaced again and again").at(&self.inner.path))
     }
 
     /// Takes the lock and takes in what others wrote, which comes before the entry that is to be
     /// appended (R53c).
     pub(crate) fn begin_append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<Begun> {
-        let (held, now) = self.lock(view.is_migrated() || self.inner.sync_failed, view)?;
+        let (held, now) = self.lock(view.is_migrated() || self.inner.sync_failed || pending.rewrite, view)?;
         let found = self.inner.catch_up(now, view, pending, now_ms)?;
         Ok(Begun { _held: held, found })
     }
@@ -308,8 +416,14 @@ impl SessionFile {
     pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         let (_held, now) = self.lock(true, view)?;
         match self.inner.catch_up(now, view, pending, now_ms)? {
-            Found::Known => self.inner.write_anew(view, pending, now_ms),
-            Found::Nothing => self.write_first(view, pending, now_ms),
+            Found::Known => {
+                self.inner.verify(view, pending, true)?;
+                self.inner.write_anew(view, pending, now_ms)
+            }
+            Found::Nothing => {
+                self.inner.verify(view, pending, false)?;
+                self.write_first(view, pending, now_ms)
+            }
         }
     }
 
@@ -323,6 +437,26 @@ impl SessionFile {
         self.in_use.hold();
         temp::sweep(self.inner.dir());
         Ok(())
+    }
+
+    /// Makes sure that everything is in the file and would survive a power cut. What is unsaved is appended where
+    /// the file is whole: that takes the least room.
+    pub(crate) fn ensure(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        let has_changes = !pending.changed.is_empty() || !pending.header.is_empty();
+        pending.rewrite |= has_changes;
+        self.append(None, view, pending, now_ms)?;
+        self.flush()
+    }
+
+    /// Takes in what others did to the file.
+    pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
+        let (_held, now) = self.lock(true, view)?;
+        self.inner.catch_up(now, view, pending, now_ms).map(|_: Found| ())
+    }
+
+    /// Reads the file again, when somebody wrote over it in place, before its lines are copied.
+    pub(crate) fn verify(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+        self.inner.verify(view, pending, false)
     }
 
     /// Writes a copy of a session; nothing may be at the path.
@@ -340,6 +474,7 @@ impl SessionFile {
             let _: std::io::Result<()> = disk::unlink(&self.inner.path);
         })?;
         temp::sweep(self.inner.dir());
+        self.inner.wrote = true;
         Ok(())
     }
 
@@ -424,6 +559,7 @@ impl SessionFile {
         if now.is_some() {
             self.inner.catch_up(now, view, pending, now_ms)?;
         }
+        self.inner.verify(view, pending, now.is_some())?;
         change(view, pending);
         to.inner.write_placed(view, pending, now_ms, Some(&self.inner.path), TempFile::put_in_free_place)?;
         along()?;
@@ -467,18 +603,18 @@ impl SessionFile {
     }
 
     /// What is known of the file.
-    pub(crate) fn known(&self) -> Known {
-        Known { file: self.inner.known, ends_line: self.inner.ends_line }
+    pub(crate) fn known(&self) -> Option<Known> {
+        self.inner.known
     }
 
     /// Goes back to what was known when a state was captured.
-    pub(crate) fn set_known(&mut self, known: Known) {
-        (self.inner.known, self.inner.ends_line) = (known.file, known.ends_line);
+    pub(crate) fn set_known(&mut self, known: Option<Known>) {
+        self.inner.known = known;
     }
 
-    /// What this process wrote is at the path no more: the file was replaced, cut or removed. Or the
-    /// disk did not take it.
-    pub(crate) fn has_lost_writes(&self) -> Result<bool> {
+    /// What this process wrote is at the path no more: the file was replaced, written over, cut or removed. Or
+    /// the disk did not take it.
+    pub(crate) fn has_lost_writes(&self, view: &SessionView) -> Result<bool> {
         if self.gone_said {
             // It is made again on purpose only.
             return Err(gone(&self.inner.path));
@@ -486,17 +622,28 @@ impl SessionFile {
         if self.inner.sync_failed {
             return Ok(true);
         }
-        let Inner { dirty: true, known: Some(known), .. } = self.inner else { return Ok(false) };
-        match self.inner.look()? {
-            None if self.in_use.said() == Some(Fate::Deleted) => Err(gone(&self.inner.path)),
-            None => Ok(true),
-            Some(now) => Ok(now.inode != known.inode || now.len < known.len),
+        if !self.inner.wrote {
+            return Ok(false);
         }
+        let (now, known) = match (self.inner.look()?, self.inner.known) {
+            (None, _) if self.in_use.said() == Some(Fate::Deleted) => return Err(gone(&self.inner.path)),
+            (Some(now), Some(known)) => (now, known),
+            _ => return Ok(true),
+        };
+        let is_same = now.is_same_file(&known.identity) && !view.source().is_changed();
+        Ok(!is_same
+            || now.len < known.identity.len
+            || now.len > known.identity.len && !known.is_start_of(view.source()))
+    }
+
+    /// A sync failed: what the file gives may not be what was written.
+    pub(crate) fn has_failed_sync(&self) -> bool {
+        self.inner.sync_failed
     }
 
     /// Waits until everything written would survive a power cut (R30).
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.inner.blobs.sync()?;
+        self.inner.sync_blobs()?;
         if !self.inner.dirty {
             return Ok(());
         }
@@ -505,11 +652,11 @@ impl SessionFile {
 
     /// Begins the same without the session; `None` when there is nothing to wait for.
     pub(crate) fn begin_sync(&mut self) -> Result<Option<SyncApart>> {
-        self.inner.blobs.sync()?;
+        self.inner.sync_blobs()?;
         if !self.inner.dirty {
             return Ok(None);
         }
-        self.inner.file()?;
+        self.inner.any_file()?;
         let Inner { file, syncs, path, appended, .. } = &self.inner;
         Ok(file.as_ref().map(|file| SyncApart::new(file, syncs, path, *appended)))
     }
@@ -539,17 +686,21 @@ impl SessionFile {
         }
     }
 
-    /// Closes the file; the next write opens it again.
-    pub(crate) fn close(&mut self) {
+    /// Closes the file, after a flush that succeeded or not; the next write opens it again.
+    pub(crate) fn close(&mut self, flushed: bool) {
         self.inner.file = None;
+        self.inner.closed = flushed;
         self.lock.close();
     }
 
-    /// Nothing holds the file open any more: another one may get its inode, so what is at the path is
-    /// read anew before the next write.
+    /// It was flushed and closed, and nothing was written since.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.inner.closed
+    }
+
+    /// Nothing holds the file open any more.
     pub(crate) fn released(&mut self) {
         if self.inner.file.is_none() {
-            self.inner.known = None;
             self.in_use.release();
         }
     }
@@ -560,19 +711,42 @@ impl Inner {
         Error::io(error, "cannot write the session", &self.path)
     }
 
-    /// Reads the session at the path and remembers what was read.
-    fn read(&mut self) -> Result<SessionView> {
-        let source = Source::open_plain(&self.path)?;
-        let identity = source.identity()?;
-        let view = ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path))?;
-        self.ends_line = view.ends_line()?;
-        self.known = Some(identity);
-        self.file = None;
-        Ok(view)
+    /// Reads the session at the path.
+    fn read(&self) -> Result<(SessionView, Option<Known>)> {
+        let clock = disk::clock();
+        self.read_source(Source::open_plain(&self.path)?, clock)
     }
 
-    /// The file, open for appending; the one that `known` tells of.
-    fn file(&mut self) -> Result<&File> {
+    fn read_source(&self, source: Source, clock: i64) -> Result<(SessionView, Option<Known>)> {
+        let view = ViewOptions::new().blobs(self.blobs.dir()).read(source, Some(&self.path))?;
+        let known = Known::of(view.source(), clock)?;
+        Ok((view, known))
+    }
+
+    /// The view that was read is the one that is gone on with.
+    fn take_up(&mut self, (view, known): (SessionView, Option<Known>)) -> SessionView {
+        self.known = known;
+        self.file = None;
+        view
+    }
+
+    /// The file that was looked at, open for appending; `None` when another has taken its place since.
+    fn file(&mut self, known: &Identity) -> Result<Option<&File>> {
+        if self.file.is_none() {
+            let file = match disk::open_append(&self.path, false) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+                result => result.map_err(|error| self.failed(error))?,
+            };
+            if !disk::identity_of(&file).map_err(|error| self.failed(error))?.is_same_file(known) {
+                return Ok(None);
+            }
+            self.file = Some(Arc::new(file));
+        }
+        Ok(self.file.as_deref())
+    }
+
+    /// The file, open for appending, whichever one is at the path.
+    fn any_file(&mut self) -> Result<&File> {
         if self.file.is_none() {
             let file = disk::open_append(&self.path, false).map_err(|error| self.failed(error))?;
             self.file = Some(Arc::new(file));
@@ -580,11 +754,18 @@ impl Inner {
         self.file.as_deref().ok_or_else(|| Error::new(ErrorCode::Closed, "the session's file is closed").at(&self.path))
     }
 
+    /// The disk that did not take a blob may not have taken a line.
+    fn sync_blobs(&mut self) -> Result<()> {
+        let synced = self.blobs.sync();
+        self.sync_failed |= synced.is_err();
+        synced
+    }
+
     /// Waits until what was written to the file would survive a power cut.
     fn sync(&mut self, failed: &str) -> Result<()> {
         let syncs = self.syncs.clone();
         let mut apart_failed = syncs.lock();
-        let synced = disk::sync(self.file()?).map_err(|error| Error::io(error, failed, &self.path));
+        let synced = disk::sync(self.any_file()?).map_err(|error| Error::io(error, failed, &self.path));
         if std::mem::take(&mut *apart_failed) || synced.is_err() {
             self.sync_failed = true;
             // What another sync met is not told again.
@@ -599,6 +780,14 @@ impl Inner {
         disk::identity(&self.path).map_err(|error| self.failed(error))
     }
 
+    /// What is known of the file that `now` is of, if that can be relied on.
+    fn known_of(&self, now: &Identity, view: &SessionView) -> Option<Known> {
+        let known = self.known.filter(|known| known.identity.is_same_file(now) && !view.source().is_changed())?;
+        // When nothing holds a file open another one may get its inode, which its time of birth tells.
+        let is_held = now.born.is_some() || self.file.is_some() || view.source().is_open();
+        is_held.then_some(known)
+    }
+
     /// Looks at what stands at the path, under the lock, and takes in what others did to it (R53).
     fn catch_up(
         &mut self,
@@ -611,51 +800,109 @@ impl Inner {
             self.file = None;
             return Ok(Found::Nothing);
         };
-        match self.known {
-            Some(known) if now == known => Ok(Found::Known),
-            // With entries that are not written, which come after the others' (and some of which may
-            // be there, when a failed write could not be cut back), the file is read anew. So is one of
-            // an older version, whose lines have to be migrated together (R10).
-            Some(known)
-                if now.inode == known.inode
-                    && now.len > known.len
-                    && pending.unsaved.is_empty()
-                    && !view.is_migrated() =>
-            {
-                view.take_in(known.len, now.len, pending)?;
-                self.known = Some(now);
-                self.ends_line = view.ends_line()?;
-                Ok(Found::Known)
-            }
-            _ => self.replaced(view, pending, now, now_ms),
+        let Some(known) = self.known_of(&now, view) else { return self.replaced(view, pending, now, now_ms) };
+        if now == known.identity {
+            return Ok(Found::Known);
         }
+        // With entries that are not written, which come after the others' (and some of which may
+        // be there, when a failed write could not be cut back), the file is read anew. So is one of
+        // an older version, whose lines have to be migrated together (R10).
+        let can_take_in = now.len > known.identity.len && pending.unsaved.is_empty() && !view.is_migrated();
+        if !can_take_in || !known.is_start_of(view.source()) {
+            return self.replaced(view, pending, now, now_ms);
+        }
+        let taken = view.take_in(known.identity.len, now.len, known.tail.ends_line(), pending);
+        // A view with half of it is of no file.
+        let grown = taken.and_then(|()| Known::of(view.source(), known.clock)).inspect_err(|_| {
+            view.source().mark_changed();
+        })?;
+        self.known = grown.map(|grown| Known { grown: true, ..grown });
+        Ok(Found::Known)
     }
 
-    /// Another file stands at the path (R53d): it wins, and what this process has that it has not
-    /// is appended to it.
+    /// Another file stands at the path (R53d), or the file was written over in place: it wins, and what this
+    /// process has that it has not is appended to it.
     fn replaced(&mut self, view: &mut SessionView, pending: &mut Pending, now: Identity, now_ms: i64) -> Result<Found> {
         match self.read() {
-            Ok(mut found) => {
-                // Memory changes first (R12).
-                found.migrate_header();
-                let lost = view.give_way(found, pending, self.keep_replaced)?;
-                // Said once: what is left goes on.
-                lost.map_or(Ok(Found::Known), Err)
-            }
+            Ok(read) => self.give_way(view, pending, read).map(|()| Found::Known),
             Err(error) if error.code() == ErrorCode::NotASession => {
                 self.put_aside(now_ms)?;
-                if self.known.is_some_and(|known| known.inode == now.inode) {
+                if view.source().identity().is_some_and(|(known, _)| known.is_same_file(&now)) {
                     // It was cut in place: what the view points to is gone.
-                    let header = [view.header().json().bytes(), b"\n"].concat();
-                    let rest = ViewOptions::new().blobs(self.blobs.dir()).read_bytes(header)?;
-                    let lost = view.give_way(rest, pending, self.keep_replaced)?;
-                    self.known = None;
-                    if let Some(lost) = lost {
-                        return Err(lost);
-                    }
+                    self.start_over(view, pending)?;
                 }
                 Ok(Found::Nothing)
             }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The view gives way to what was read.
+    fn give_way(
+        &mut self,
+        view: &mut SessionView,
+        pending: &mut Pending,
+        (mut found, known): (SessionView, Option<Known>),
+    ) -> Result<()> {
+        // Memory changes first (R12).
+        found.migrate_header();
+        let lost = view.give_way(found, pending, self.keep_replaced)?;
+        self.known = known;
+        self.file = None;
+        // Said once: what is left goes on.
+        lost.map_or(Ok(()), Err)
+    }
+
+    /// The view goes on with its header and what this process wrote.
+    fn start_over(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+        let header = [view.header().json().bytes(), b"\n"].concat();
+        let rest = ViewOptions::new().blobs(self.blobs.dir()).read_bytes(header)?;
+        self.give_way(view, pending, (rest, None))
+    }
+
+    /// Before lines are copied from the file that the view was read from: makes sure that they stand where they
+    /// stood, and takes in the file again when somebody wrote over it in place. That file need not be at the
+    /// path any more: `is_there` says whether it is known to be.
+    fn verify(&mut self, view: &mut SessionView, pending: &mut Pending, is_there: bool) -> Result<()> {
+        if self.known.is_none() && !view.source().is_changed() {
+            // A new session, or one that came from another file, whose keeper has verified it.
+            return Ok(());
+        }
+        let (now, changed) = match view.source().state() {
+            Ok(Some(state)) => state,
+            Ok(None) => return Ok(()),
+            // It was closed for reading too, and another one is at the path.
+            Err(error) if error.code() == ErrorCode::FileChanged => {
+                let read = self.read()?;
+                return self.give_way(view, pending, read);
+            }
+            Err(error) => return Err(error),
+        };
+        let known = self.known_of(&now, view).filter(|known| known.identity.len <= now.len);
+        let judgment = known.map_or(Judgment::Changed, |known| known.judge(changed));
+        let is_trusted = match judgment {
+            Judgment::Same => true,
+            Judgment::Unclear => now.len > CHEAP_TO_SCAN && known.is_some_and(|known| !known.grown),
+            Judgment::Changed => false,
+        };
+        if is_trusted || view.has_lost_pages(pending) {
+            return Ok(());
+        }
+        let clock = disk::clock();
+        // Losing its name is a change, too, and so are lines that others appended.
+        if let Some(known) = known.filter(|_| judgment == Judgment::Unclear || !is_there) {
+            let mut source = view.source().opened_again()?;
+            source.grown(known.identity.len);
+            if let Ok((mut found, read)) = self.read_source(source, clock)
+                && view.has_lines_of(&mut found, pending).is_ok_and(|same| same)
+            {
+                self.known = read.map(|read| Known { grown: now.len > known.identity.len, ..read });
+                return Ok(());
+            }
+        }
+        match self.read_source(view.source().opened_again()?, clock) {
+            Ok(read) => self.give_way(view, pending, read),
+            Err(error) if error.code() == ErrorCode::NotASession => self.start_over(view, pending),
             Err(error) => Err(error),
         }
     }
@@ -683,13 +930,14 @@ impl Inner {
         Ok(())
     }
 
-    /// One `write` of all unsaved lines.
-    fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
-        let Some(known) = self.known.filter(|_| !pending.unsaved.is_empty()) else { return Ok(()) };
+    /// One `write` of all unsaved lines. `false`: nothing was written, for another file has taken the place of
+    /// the one that was looked at.
+    fn append(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<bool> {
+        let Some(mut known) = self.known.filter(|_| !pending.unsaved.is_empty()) else { return Ok(true) };
         let Batch { mut bytes, mut placed } = std::mem::take(&mut self.batch);
         bytes.clear();
         placed.clear();
-        if !self.ends_line {
+        if !known.tail.ends_line() {
             // R46: what was torn stays a line of its own.
             bytes.push(b'\n');
         }
@@ -710,23 +958,31 @@ impl Inner {
             placed.push((index, offset as u64, (bytes.len() - offset) as u32, form));
             bytes.push(b'\n');
         }
-        let file = self.file()?;
+        let len = known.identity.len;
+        let Some(file) = self.file(&known.identity)? else { return Ok(false) };
         if let Err((error, written)) = disk::write_once(file, &bytes) {
             // Cut back, unless somebody else wrote behind it meanwhile (R54). What stays then is
             // a torn line, which the next append does not touch.
-            let grown = disk::identity_of(file).is_ok_and(|now| now.len == known.len + written as u64);
+            let grown = disk::identity_of(file).is_ok_and(|now| now.len == len + written as u64);
             if written > 0 && grown {
-                let _: std::io::Result<()> = disk::truncate(file, known.len);
+                let _: std::io::Result<()> = disk::truncate(file, len);
             }
+            (known.appended, known.clock) = (true, disk::clock());
+            self.known = Some(known);
             return Err(self.failed(error));
         }
-        let expected = known.len + bytes.len() as u64;
+        let expected = len + bytes.len() as u64;
         let end = disk::end_of_write(file).unwrap_or(expected);
-        self.dirty = true;
-        self.ends_line = true;
+        (self.dirty, self.wrote, self.closed) = (true, true, false);
+        known.identity.len = end;
+        known.tail.push(&bytes);
+        (known.appended, known.clock) = (true, disk::clock());
         // A program that knows no lock may have written since the look: then the file is read anew
         // with the next write.
-        self.known = (end == expected).then_some(Identity { len: end, ..known });
+        self.known = (end == expected).then_some(known);
+        if end != expected {
+            view.source().mark_changed();
+        }
         view.grown(end);
         let start = end - bytes.len() as u64;
         for &(index, offset, len, form) in &placed {
@@ -739,11 +995,11 @@ impl Inner {
             self.batch = Batch { bytes, placed };
         }
         if self.sync_appends {
-            self.blobs.sync()?;
+            self.sync_blobs()?;
             self.sync("cannot write the session")?;
             view.synced();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Puts a new file in the place of the old, or where there is none (R31).
@@ -771,17 +1027,20 @@ impl Inner {
         let file = temp.file().try_clone().map_err(|error| self.failed(error))?;
         let source = file.try_clone().map_err(|error| self.failed(error))?;
         let source = Source::of_file(source, &self.path)?;
-        let identity = source.identity()?;
+        let mut known = Known::of(&source, disk::clock())?;
         put(temp, &self.path).map_err(|error| self.failed(error))?;
+        if let (Some(known), Ok(Some((_, changed)))) = (&mut known, source.state()) {
+            // A new name is a change, too.
+            known.changed = changed;
+        }
         let old = view.rewritten(source, layout);
         view.set_path(&self.path);
         pending.clear();
         let old_len = old.len();
         disk::let_go((old, self.file.replace(Arc::new(file))), old_len);
         view.synced();
-        self.known = Some(identity);
-        self.ends_line = true;
-        self.dirty = false;
+        self.known = known;
+        (self.dirty, self.wrote, self.closed) = (false, true, false);
         let placed = self.sync_dir();
         self.sync_failed = placed.is_err();
         placed
@@ -879,12 +1138,13 @@ impl Sink for FileSink<'_> {
         if self.buf.len() >= Self::STEP { self.write_out() } else { Ok(()) }
     }
 
-    fn copy(&mut self, source: &Source, mut span: Range<u64>) -> Result<()> {
+    fn copy(&mut self, source: &Source, mut span: Range<u64>, edges: &[Range<u64>]) -> Result<()> {
         while !span.is_empty() {
             let have = self.buf.len();
             let step = ((Self::STEP - have) as u64).min(span.end - span.start);
             self.buf.resize(have + step as usize, 0);
             source.read_exact_at(&mut self.buf[have..], span.start)?;
+            check_edges(source, &self.buf[have..], span.start, edges)?;
             span.start += step;
             if self.buf.len() >= Self::STEP {
                 self.write_out()?;

@@ -54,6 +54,45 @@ fn a_line_between_look_and_write() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{}\n", all.join("\n")));
 }
 
+// B2: another file took the place of the session's, and reading it fails at each of its reads. The manager has the
+// old session then, does not take it for the new file, and loses neither's lines with what comes next.
+#[test]
+fn b02_a_replaced_file_that_cannot_be_read() {
+    let theirs = entry("00000002", "null");
+    for at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, format!("{HEADER}\n")).unwrap();
+        let mut manager = ManagerOptions::new().agent_dir(dir.path()).open(&path).unwrap();
+        let first = manager.append_message(ASSISTANT).unwrap();
+        // Of more than one kind: one that is put into the blob store, one that is whole in memory only.
+        manager.append_message(&image()).unwrap();
+        manager.append_message(PARTIAL).unwrap();
+        let kept = std::fs::read_to_string(&path).unwrap();
+        let kept: Vec<&str> = kept.lines().collect();
+        std::fs::write(dir.path().join("new"), format!("{HEADER}\n{theirs}\n{}\n{}\n", kept[2], kept[3])).unwrap();
+        std::fs::rename(dir.path().join("new"), &path).unwrap();
+        faults::plan_read(at);
+        let appended = manager.append_message(ASSISTANT);
+        faults::end();
+        if appended.is_ok() {
+            assert!(at > 3, "{at}");
+            break;
+        }
+        assert_eq!(appended.unwrap_err().code(), ErrorCode::Io);
+        assert_eq!(manager.entries().len(), 4);
+        manager.ensure_on_disk().unwrap();
+        let lines = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines[1..5], [&*theirs, kept[2], kept[3], kept[1]]);
+        assert_eq!(lines.len(), 6);
+        assert!(lines[4].contains(&first));
+        let view = SessionView::open(&path).unwrap();
+        assert_eq!(loaded(&view).len(), 5);
+        assert_eq!(manager.entries().len(), 5);
+    }
+}
+
 const ASSISTANT: &str = r#"{"role":"assistant","content":[{"type":"text","text":"Hi"}]}"#;
 
 /// A session whose last flush failed to sync: what it wrote may be gone with the next power cut,
@@ -201,10 +240,10 @@ fn r32_a_state_from_before_or_after_a_failed_sync() {
         drop_pages(&path, synced);
         manager.flush().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before, "{captured_after}");
-        // Once is enough.
+        // Once is enough: the file is only looked at.
         faults::plan(None, false);
         manager.flush().unwrap();
-        assert_eq!(faults::end(), []);
+        assert_eq!(faults::end(), [Op::Stat]);
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct Pending {
     pub(crate) changed: BTreeSet<u32>,
     /// Header fields set here: the last value of each.
     pub(crate) header: Vec<(&'static str, String)>,
+    /// The file is to be written anew. It stays so when it was locked, for whichever write is next.
+    pub(crate) rewrite: bool,
 }
 
 impl Pending {
@@ -38,7 +40,7 @@ impl Pending {
 
     /// Nothing waits to be written.
     pub(crate) fn is_empty(&self) -> bool {
-        self.unsaved.is_empty() && self.changed.is_empty() && self.header.is_empty()
+        self.unsaved.is_empty() && self.changed.is_empty() && self.header.is_empty() && !self.rewrite
     }
 
     /// The first `count` unsaved entries are on disk, as they are in memory.

@@ -18,8 +18,8 @@ use std::ops::Range;
 pub(crate) trait Sink {
     /// Writes bytes.
     fn bytes(&mut self, bytes: &[u8]) -> Result<()>;
-    /// Copies a span of the source.
-    fn copy(&mut self, source: &Source, span: Range<u64>) -> Result<()>;
+    /// Copies a span of the source, in which `edges` are the first and last bytes of entries.
+    fn copy(&mut self, source: &Source, span: Range<u64>, edges: &[Range<u64>]) -> Result<()>;
     /// Puts a blob into the store, before the line that names it is written.
     fn blob(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<()>;
 }
@@ -59,14 +59,31 @@ enum What {
     Other(usize),
 }
 
+/// The bytes from `at` on are copied: in them, the entries among `edges` begin and end as entries do. A program
+/// that knows no lock may write over the file while it is copied.
+pub(crate) fn check_edges(source: &Source, bytes: &[u8], at: u64, edges: &[Range<u64>]) -> Result<()> {
+    let byte = |place: u64| place.checked_sub(at).and_then(|place| bytes.get(place as usize));
+    let first = edges.partition_point(|entry| entry.end <= at);
+    for entry in edges[first..].iter().take_while(|entry| entry.start < at + bytes.len() as u64) {
+        if byte(entry.start).is_some_and(|&byte| byte != b'{') || byte(entry.end - 1).is_some_and(|&byte| byte != b'}')
+        {
+            return Err(source.found_changed());
+        }
+    }
+    Ok(())
+}
+
 /// Writes a view's file anew. `now_ms` goes into a title slot that changes.
 pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: &mut impl Sink) -> Result<Layout> {
     let entries = Vec::with_capacity(view.tree().count() as usize);
     let layout = Layout { entries, others: vec![(0, 0, 0); view.others().len()], ..Layout::default() };
-    let mut rewriter = Rewriter { view, pending, sink, layout, span: 0..0, alone: false };
+    let mut rewriter = Rewriter { view, pending, sink, layout, span: 0..0, edges: Vec::new(), alone: false };
     let mut end = 0;
     let mut line = 1;
     for piece in pieces(view) {
+        if piece.offset < end || piece.line < line {
+            return Err(view.source().found_changed());
+        }
         let slot = rewriter.slot_text(piece, now_ms)?;
         rewriter.gap(
             end..piece.offset,
@@ -82,10 +99,8 @@ pub(crate) fn rewrite(view: &SessionView, pending: &Pending, now_ms: i64, sink: 
         line = piece.line;
     }
     // After the last piece stand blanks, NUL bytes and newlines.
-    let tail = view.source().read(end, (view.source().len() - end) as usize)?;
-    let line_end = memchr::memchr(b'\n', &tail).unwrap_or(tail.len());
     if !rewriter.alone {
-        rewriter.blanks(&tail[..line_end])?;
+        rewriter.blanks(end..view.source().len())?;
     }
     rewriter.newline()?;
     for &index in &pending.unsaved {
@@ -103,9 +118,15 @@ struct Rewriter<'a, S> {
     layout: Layout,
     /// A span of the source that is to be copied.
     span: Range<u64>,
+    /// The entries in it.
+    edges: Vec<Range<u64>>,
     /// What was written last, or comes next, has a line of its own, without blanks around it.
     alone: bool,
 }
+
+/// So much is read at once, and so many entries are copied at once.
+const STEP: u64 = 256 << 10;
+const EDGES: usize = 4096;
 
 impl<S: Sink> Rewriter<'_, S> {
     /// The piece is copied as it stands in the file, or nothing of it is read.
@@ -129,31 +150,56 @@ impl<S: Sink> Rewriter<'_, S> {
             self.layout.lines += 1;
             return self.copy(gap);
         }
-        let bytes = self.view.source().read(gap.start, (gap.end - gap.start) as usize)?;
-        let Some((first, last)) = memchr::memchr(b'\n', &bytes).zip(memchr::memrchr(b'\n', &bytes)) else {
+        let Some(last) = self.last_newline(gap.clone())? else {
             return if is_last_alone || is_next_alone && gap.start > 0 {
                 self.newline()
             } else if is_next_alone {
                 Ok(())
             } else {
-                self.blanks(&bytes)
+                self.blanks(gap)
             };
         };
         // Before the first piece there is no line to end.
         if gap.start > 0 {
             if !is_last_alone {
-                self.blanks(&bytes[..first])?;
+                self.blanks(gap.start..last)?;
             }
             self.newline()?;
         }
-        if is_next_alone { Ok(()) } else { self.blanks(&bytes[last + 1..]) }
+        if is_next_alone { Ok(()) } else { self.blanks(last + 1..gap.end) }
     }
 
-    /// Blanks of a line, without NUL bytes and byte order mark (R47).
-    fn blanks(&mut self, blanks: &[u8]) -> Result<()> {
-        let blanks = blanks.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(blanks);
-        let kept: Vec<u8> = blanks.iter().copied().filter(|&byte| byte != 0).collect();
-        self.bytes(&kept)
+    fn last_newline(&self, gap: Range<u64>) -> Result<Option<u64>> {
+        let mut end = gap.end;
+        while end > gap.start {
+            let start = end.saturating_sub(STEP).max(gap.start);
+            let bytes = self.view.source().read(start, (end - start) as usize)?;
+            if let Some(at) = memchr::memrchr(b'\n', &bytes) {
+                return Ok(Some(start + at as u64));
+            }
+            end = start;
+        }
+        Ok(None)
+    }
+
+    /// The blanks of a line, up to its end if that is in the span, without NUL bytes and byte order mark (R47).
+    fn blanks(&mut self, span: Range<u64>) -> Result<()> {
+        let mut at = span.start;
+        while at < span.end {
+            let bytes = self.view.source().read(at, STEP.min(span.end - at) as usize)?;
+            let line_end = memchr::memchr(b'\n', &bytes);
+            let mut blanks = &bytes[..line_end.unwrap_or(bytes.len())];
+            if at == span.start {
+                blanks = blanks.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(blanks);
+            }
+            let kept: Vec<u8> = blanks.iter().copied().filter(|&byte| byte != 0).collect();
+            self.bytes(&kept)?;
+            if line_end.is_some() {
+                break;
+            }
+            at += bytes.len() as u64;
+        }
+        Ok(())
     }
 
     fn entry(&mut self, index: u32, piece: Piece) -> Result<()> {
@@ -163,7 +209,7 @@ impl<S: Sink> Rewriter<'_, S> {
         let offset = self.layout.len;
         match self.view.migrated_line(index)? {
             Some(text) => self.bytes(&text)?,
-            None => self.copy(piece.offset..piece.offset + piece.len)?,
+            None => self.copy_entry(piece.offset..piece.offset + piece.len)?,
         }
         // A text in memory stays: the line has it in another form.
         let form = if self.view.in_memory(index).is_some() { LineForm::Reduced } else { LineForm::Same };
@@ -237,6 +283,15 @@ impl<S: Sink> Rewriter<'_, S> {
         if let OtherKind::Fragment { .. } = view.others()[at].kind { self.newline() } else { Ok(()) }
     }
 
+    fn copy_entry(&mut self, span: Range<u64>) -> Result<()> {
+        if self.edges.len() == EDGES {
+            self.flush()?;
+        }
+        self.copy(span.clone())?;
+        self.edges.push(span);
+        Ok(())
+    }
+
     fn copy(&mut self, span: Range<u64>) -> Result<()> {
         self.layout.len += span.end - span.start;
         if self.span.end == span.start {
@@ -264,7 +319,12 @@ impl<S: Sink> Rewriter<'_, S> {
 
     fn flush(&mut self) -> Result<()> {
         let span = std::mem::take(&mut self.span);
-        if span.is_empty() { Ok(()) } else { self.sink.copy(self.view.source(), span) }
+        if span.is_empty() {
+            return Ok(());
+        }
+        self.sink.copy(self.view.source(), span, &self.edges)?;
+        self.edges.clear();
+        Ok(())
     }
 }
 

@@ -104,7 +104,7 @@ impl StoredSession {
     /// Appends what is unsaved; writes everything when nothing is there, or an older version.
     pub(crate) fn append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         self.catch_up(view, pending, now_ms)?;
-        if self.is_new || view.is_migrated() {
+        if self.is_new || view.is_migrated() || pending.rewrite {
             return self.write_anew(view, pending, now_ms);
         }
         self.append_lines(view, pending)
@@ -278,7 +278,7 @@ impl Sink for TextSink<'_> {
         Ok(())
     }
 
-    fn copy(&mut self, source: &Source, span: Range<u64>) -> Result<()> {
+    fn copy(&mut self, source: &Source, span: Range<u64>, _edges: &[Range<u64>]) -> Result<()> {
         let bytes = source.read(span.start, (span.end - span.start) as usize)?;
         self.bytes.extend_from_slice(&bytes);
         Ok(())

@@ -10,8 +10,20 @@ use std::path::Path;
 /// What tells one file from another, and whether it grew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
+    pub(crate) device: u64,
     pub(crate) inode: u64,
+    /// When the file was made, in nanoseconds since 1970: a later file may get the same inode.
+    /// `None` on a file system that does not say.
+    pub(crate) born: Option<i64>,
     pub(crate) len: u64,
+}
+
+impl Identity {
+    /// Both are of one file, which may have changed between them.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        let file = |of: &Self| (of.device, of.inode, of.born);
+        file(self) == file(other)
+    }
 }
 
 /// Opens a file for reading and for appending; with `create` it is made when it is missing, for
@@ -439,9 +451,17 @@ pub(crate) fn identity(path: &Path) -> io::Result<Option<Identity>> {
     step(Op::Stat)?;
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-        match statx(CWD, path, AtFlags::empty(), StatxFlags::SIZE | StatxFlags::INO) {
-            Ok(stat) => return Ok(Some(Identity { inode: stat.stx_ino, len: stat.stx_size })),
+        use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+        match statx(CWD, path, AtFlags::empty(), StatxFlags::SIZE | StatxFlags::INO | StatxFlags::BTIME) {
+            Ok(stat) => {
+                let has_born = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+                return Ok(Some(Identity {
+                    device: makedev(stat.stx_dev_major, stat.stx_dev_minor),
+                    inode: stat.stx_ino,
+                    born: has_born.then(|| nanoseconds(stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec.into())),
+                    len: stat.stx_size,
+                }));
+            }
             Err(error) if error == rustix::io::Errno::NOENT => return Ok(None),
             // An old kernel has no such call.
             Err(error) if error == rustix::io::Errno::NOSYS => {}
@@ -449,7 +469,7 @@ pub(crate) fn identity(path: &Path) -> io::Result<Option<Identity>> {
         }
     }
     match std::fs::metadata(path) {
-        Ok(metadata) => Ok(Some(of_metadata(&metadata))),
+        Ok(metadata) => Ok(Some(identity_in(&metadata))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -457,16 +477,50 @@ pub(crate) fn identity(path: &Path) -> io::Result<Option<Identity>> {
 
 /// Identity of an open file.
 pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
-    file.metadata().map(|metadata| of_metadata(&metadata))
+    file.metadata().map(|metadata| identity_in(&metadata))
 }
 
-fn of_metadata(metadata: &std::fs::Metadata) -> Identity {
+/// Identity of an open file, and when it was changed last, in nanoseconds since 1970.
+pub(crate) fn state_of(file: &File) -> io::Result<(Identity, i64)> {
+    let metadata = file.metadata()?;
     #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(metadata);
-    // Without inodes a file that was replaced is told by its length and by a failing read.
+    let changed = {
+        use std::os::unix::fs::MetadataExt as _;
+        nanoseconds(metadata.ctime(), metadata.ctime_nsec())
+    };
     #[cfg(not(unix))]
-    let inode = 0;
-    Identity { inode, len: metadata.len() }
+    let changed = metadata.modified().map_or(0, since_1970);
+    Ok((identity_in(&metadata), changed))
+}
+
+/// The time on the clock that files get theirs from, in nanoseconds since 1970.
+pub(crate) fn clock() -> i64 {
+    since_1970(std::time::SystemTime::now())
+}
+
+fn since_1970(time: std::time::SystemTime) -> i64 {
+    let nanos = |span: std::time::Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+    match time.duration_since(std::time::UNIX_EPOCH) {
+        Ok(after) => nanos(after),
+        Err(before) => -nanos(before.duration()),
+    }
+}
+
+#[cfg(unix)]
+fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(more)
+}
+
+fn identity_in(metadata: &std::fs::Metadata) -> Identity {
+    #[cfg(unix)]
+    let (device, inode) = {
+        use std::os::unix::fs::MetadataExt as _;
+        (metadata.dev(), metadata.ino())
+    };
+    // Without inodes a file that was replaced is told by when it was made, by its length and by what it holds.
+    #[cfg(not(unix))]
+    let (device, inode) = (0, 0);
+    Identity { device, inode, born: metadata.created().ok().map(since_1970), len: metadata.len() }
 }
 
 /// Asks for the space a file will take, so that a full disk is noticed early and the file is laid
@@ -562,6 +616,8 @@ pub mod faults {
         killed: bool,
         /// Every step of this kind fails.
         every: Option<(Op, Fault)>,
+        /// So many reads succeed before one fails.
+        reads: Option<usize>,
     }
 
     thread_local! {
@@ -588,6 +644,27 @@ pub mod faults {
     /// Counts steps from 0 again; every step of this kind will fail.
     pub(crate) fn plan_every(op: Op, fault: Fault) {
         PLAN.with_borrow_mut(|plan| *plan = Plan { every: Some((op, fault)), ..Plan::default() });
+    }
+
+    /// Counts steps from 0 again; after so many reads one will fail.
+    #[cfg(test)]
+    pub(crate) fn plan_read(at: usize) {
+        PLAN.with_borrow_mut(|plan| *plan = Plan { reads: Some(at), ..Plan::default() });
+    }
+
+    /// A read of a session, which is not a step.
+    pub(in crate::storage) fn read() -> io::Result<()> {
+        PLAN.with_borrow_mut(|plan| match plan.reads {
+            Some(0) => {
+                plan.reads = None;
+                Err(Fault::Errno(5).error())
+            }
+            Some(left) => {
+                plan.reads = Some(left - 1);
+                Ok(())
+            }
+            None => Ok(()),
+        })
     }
 
     /// The steps since the last plan; no step fails from here on.

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes that can be read at any position and do not change up to `len`. A file that is replaced
 /// by a rename stays readable; one that grows is read up to the length it had.
@@ -21,7 +22,12 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) struct ReadFile {
     open: Mutex<Option<Arc<File>>>,
-    inode: u64,
+    /// As it was when it was opened first.
+    opened: Identity,
+    /// When it had been changed last, then.
+    changed: i64,
+    /// It is not what was read any more.
+    differs: AtomicBool,
 }
 
 impl ReadFile {
@@ -32,7 +38,7 @@ impl ReadFile {
         }
         let failed = |error| Error::io(error, "cannot open the session", path);
         let file = disk::open_plain(path).map_err(failed)?;
-        if disk::identity_of(&file).map_err(failed)?.inode != self.inode {
+        if !disk::identity_of(&file).map_err(failed)?.is_same_file(&self.opened) {
             return Err(Error::new(ErrorCode::FileChanged, "the file was replaced after it was closed").at(path));
         }
         Ok(Arc::clone(open.insert(Arc::new(file))))
@@ -111,18 +117,66 @@ impl Source {
 
     /// The plain file that was opened at `path`.
     pub(crate) fn of_file(file: File, path: &Path) -> Result<Self> {
-        let Identity { inode, len } =
-            disk::identity_of(&file).map_err(|error| Error::io(error, "cannot open the session", path))?;
-        let file = ReadFile { open: Mutex::new(Some(Arc::new(file))), inode };
-        Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len })
+        let (opened, changed) =
+            disk::state_of(&file).map_err(|error| Error::io(error, "cannot open the session", path))?;
+        let open = Mutex::new(Some(Arc::new(file)));
+        let file = ReadFile { open, opened, changed, differs: AtomicBool::new(false) };
+        Ok(Self::File { file: Arc::new(file), path: path.to_owned(), len: opened.len })
     }
 
-    /// What tells the file from another; for bytes their length.
-    pub(crate) fn identity(&self) -> Result<Identity> {
+    /// The same file, as it is now.
+    pub(crate) fn opened_again(&self) -> Result<Self> {
         match self {
-            Self::File { file, len, .. } => Ok(Identity { inode: file.inode, len: *len }),
-            Self::Bytes(bytes) => Ok(Identity { inode: 0, len: bytes.len() as u64 }),
+            Self::File { file, path, .. } => {
+                let open = file.get(path)?;
+                let failed = |error| Error::io(error, "cannot open the session", path);
+                Self::of_file(open.try_clone().map_err(failed)?, path)
+            }
+            Self::Bytes(_) => Ok(self.clone()),
         }
+    }
+
+    /// What tells the file from another, with the length that is read, and when it was changed last as of
+    /// opening; `None` for bytes.
+    pub(crate) fn identity(&self) -> Option<(Identity, i64)> {
+        match self {
+            Self::File { file, len, .. } => Some((Identity { len: *len, ..file.opened }, file.changed)),
+            Self::Bytes(_) => None,
+        }
+    }
+
+    /// The same, as it is now.
+    pub(crate) fn state(&self) -> Result<Option<(Identity, i64)>> {
+        let Self::File { file, path, .. } = self else { return Ok(None) };
+        let state = disk::state_of(&*file.get(path)?);
+        state.map(Some).map_err(|error| Error::io(error, "cannot read the session", path))
+    }
+
+    /// The file is held open, so no other one has its inode.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Self::File { file, .. } if file.open.lock().is_some())
+    }
+
+    /// A span of the file was found to hold something else than before: somebody wrote over it.
+    pub(crate) fn found_changed(&self) -> Error {
+        self.mark_changed();
+        let error = Error::new(ErrorCode::FileChanged, "the file was changed in place while it was open");
+        match self {
+            Self::File { path, .. } => error.at(path),
+            Self::Bytes(_) => error,
+        }
+    }
+
+    /// The file has to be read again before anything is written of it.
+    pub(crate) fn mark_changed(&self) {
+        if let Self::File { file, .. } = self {
+            file.differs.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The file has to be read again.
+    pub(crate) fn is_changed(&self) -> bool {
+        matches!(self, Self::File { file, .. } if file.differs.load(Ordering::Relaxed))
     }
 
     /// Closes the file; the next read opens it again. A file that a copy of this source reads too
@@ -161,6 +215,7 @@ impl Source {
         match self {
             Self::File { file, path, .. } => read_exact_at(&*file.get(path)?, buf, offset).map_err(|error| {
                 if error.kind() == io::ErrorKind::UnexpectedEof {
+                    self.mark_changed();
                     Error::new(ErrorCode::FileChanged, "the file was cut short while it was open").at(path)
                 } else {
                     Error::io(error, "cannot read the session", path)
@@ -207,6 +262,8 @@ pub(super) fn is_a_folder(path: &Path) -> Error {
 
 #[cfg(unix)]
 fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
+    #[cfg(any(test, fuzzing))]
+    disk::faults::read()?;
     std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
 }
 

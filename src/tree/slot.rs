@@ -160,6 +160,13 @@ impl Slot {
         self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
     }
 
+    /// The text of the same entry says the same here as there, as far as it is kept.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD;
+        (self.kind, self.role, self.time, self.flags & OF_TEXT)
+            == (other.kind, other.role, other.time, other.flags & OF_TEXT)
+    }
+
     pub(crate) fn clear_in_cycle(&mut self) {
         self.flags &= !IN_CYCLE;
     }

@@ -2,7 +2,7 @@
 
 use super::SessionView;
 use crate::error::Result;
-use crate::load::{self, Other, OtherKind};
+use crate::load::{self, Other, OtherKind, Reader};
 use crate::storage::Source;
 
 /// The headers and entries of a session's text, in their order, as one JSON array: neither
@@ -43,11 +43,16 @@ fn array(source: &Source, mut spans: Vec<(u64, u64)>, first: Option<Vec<u8>>) ->
     spans.sort_unstable();
     let mut out = vec![b'['];
     out.extend(first.unwrap_or_default());
+    let mut reader = Reader::new();
     for (offset, len) in spans {
         if out.len() > 1 {
             out.push(b',');
         }
-        out.extend_from_slice(&source.read(offset, len as usize)?);
+        let text = source.read(offset, len as usize)?;
+        if reader.object(&text).is_none() {
+            return Err(source.found_changed());
+        }
+        out.extend_from_slice(&text);
     }
     out.push(b']');
     Ok(out)

@@ -3,24 +3,25 @@
 use super::SessionView;
 use crate::blob::{Blob, BlobStore, references};
 use crate::context::Texts;
-use crate::entry::{EntryKind, Facts, Role, Usage};
+use crate::entry::{EntryKind, Role, Usage};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Cursor, Valid};
 use crate::json::{Edit, Json, Object, apply, in_one_line};
-use crate::load::LabelEvent;
-use crate::storage::Window;
-use crate::tree::Slot;
+use crate::load::{LabelEvent, Reader};
+use crate::storage::{Source, Window};
+use crate::tree::{Id, Slot, hex_id};
 use std::borrow::Cow;
 
 /// Reads entries one after another through one window.
 pub(super) struct ViewTexts<'v> {
     view: &'v SessionView,
     window: Window<'v>,
+    reader: Reader,
 }
 
 impl SessionView {
     pub(super) fn texts(&self) -> ViewTexts<'_> {
-        ViewTexts { view: self, window: Window::new(&self.source) }
+        ViewTexts { view: self, window: Window::new(&self.source), reader: Reader::new() }
     }
 
     pub(crate) fn stored_text(&self, index: u32) -> Result<Cow<'_, [u8]>> {
@@ -29,7 +30,27 @@ impl SessionView {
             return Ok(Cow::Borrowed(text));
         }
         let text = self.source.read(slot.offset, slot.len as usize)?;
+        self.check_text(index, &text, &mut Reader::new())?;
         Ok(self.migrated(index, text))
+    }
+
+    /// Makes sure that a text read from the file is still the entry's: a program may have written over the
+    /// file in place, and then the span holds anything.
+    ///
+    /// # Errors
+    /// `FILE_CHANGED` when it is not.
+    fn check_text(&self, index: u32, text: &[u8], reader: &mut Reader) -> Result<()> {
+        if matches!(self.source, Source::Bytes(_)) {
+            return Ok(());
+        }
+        let is_same = reader.object(text).is_some_and(|facts| match self.tree.slot(index).id() {
+            // The lines of an older version may be without ids.
+            Some(_) if self.migration.is_some() => true,
+            None => true,
+            Some(Id::Hex(id)) => facts.id.read(text, hex_id) == Some(id),
+            Some(Id::Name(_)) => facts.id.text(text) == self.tree.id_bytes(index),
+        });
+        if is_same { Ok(()) } else { Err(self.source.found_changed()) }
     }
 
     /// The text of an entry from what stands in the file: in one line, and in the form of the current version.
@@ -45,16 +66,15 @@ impl SessionView {
     pub(super) fn usage_of_nodes(&self) -> Result<Usage> {
         let mut sum = Usage::default();
         let mut texts = self.texts();
-        let mut facts = Facts::default();
+        let mut reader = Reader::new();
         for index in 0..self.tree.count() {
             let slot = self.tree.slot(index);
             if slot.is_superseded() || !matches!(slot.role, Role::Assistant | Role::ToolResult) {
                 continue;
             }
-            let text = texts.stored(index)?;
-            if facts.read(&mut Cursor::new(&text, Valid).with_escapes(true), 0).is_some()
-                && let Some(usage) = facts.message.usage(&text)
-            {
+            let text = texts.unchecked(index)?;
+            let Some(facts) = reader.object(&text) else { return Err(self.source.found_changed()) };
+            if let Some(usage) = facts.message.usage(&text) {
                 sum += usage;
             }
         }
@@ -150,6 +170,18 @@ impl EntryReader<'_> {
     }
 }
 
+impl ViewTexts<'_> {
+    /// As [`Texts::stored`], for a caller that reads all of the text and so sees whether it is one.
+    fn unchecked(&mut self, index: u32) -> Result<Cow<'_, [u8]>> {
+        if let Some(text) = self.view.in_memory(index) {
+            return Ok(Cow::Borrowed(text));
+        }
+        let slot = self.view.tree.slot(index);
+        let text = self.window.get(slot.offset, slot.len as usize)?;
+        Ok(self.view.migrated(index, Cow::Borrowed(text)))
+    }
+}
+
 impl Texts for ViewTexts<'_> {
     fn stored(&mut self, index: u32) -> Result<Cow<'_, [u8]>> {
         if let Some(text) = self.view.in_memory(index) {
@@ -157,6 +189,7 @@ impl Texts for ViewTexts<'_> {
         }
         let slot = self.view.tree.slot(index);
         let text = self.window.get(slot.offset, slot.len as usize)?;
+        self.view.check_text(index, text, &mut self.reader)?;
         Ok(self.view.migrated(index, Cow::Borrowed(text)))
     }
 

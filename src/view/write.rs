@@ -97,14 +97,6 @@ impl SessionView {
         self.source.append(bytes);
     }
 
-    /// The last byte is a newline.
-    pub(crate) fn ends_line(&self) -> Result<bool> {
-        match self.source.len() {
-            0 => Ok(true),
-            len => Ok(*self.source.read(len - 1, 1)? == *b"\n"),
-        }
-    }
-
     /// The file was replaced, and `found` is what is there: it takes this view's place, and takes over
     /// from it. With `keep`, this view is kept in it for [`SessionView::take_replaced`].
     ///
@@ -127,7 +119,7 @@ impl SessionView {
     /// Takes over from the view of a file that this one's replaced (R53d): what that process wrote
     /// and is gone, what it had not written, and its leaf.
     ///
-    /// Gives the error of reading an entry that cannot be had back: the file was cut in place, and
+    /// Gives the error of reading an entry that cannot be had back: the file was changed in place, and
     /// the entry was written too long ago to be kept. It is not in the new view.
     fn carry_over(&mut self, old: &Self, pending: &mut Pending) -> Result<Option<Error>> {
         let mut lost = None;
@@ -135,6 +127,7 @@ impl SessionView {
         let mut changed = BTreeSet::new();
         let mut recount = false;
         let recent: HashMap<u32, Kept> = old.memory.recent.iter().collect();
+        let was_unsaved: BTreeSet<u32> = pending.unsaved.iter().copied().collect();
         for index in 0..old.tree.count() {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
@@ -144,6 +137,15 @@ impl SessionView {
                 continue;
             }
             let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
+            // Another process may have given one of its entries the id of one that is not written yet.
+            let there = match (there, old.in_memory(index)) {
+                (Some(there), Some(text))
+                    if was_unsaved.contains(&index) && !is_changed && !self.has_line_of(there, text)? =>
+                {
+                    None
+                }
+                (there, _) => there,
+            };
             match there {
                 None if !is_ours => {}
                 None => match old.kept_text(index, &recent) {
@@ -156,34 +158,90 @@ impl SessionView {
                 },
                 Some(there) => {
                     self.tree.slot_mut(there).take_owner(slot);
-                    if is_changed {
-                        recount |= self.replace(there, old.kept_text(index, &recent)?)?;
-                        changed.insert(there);
-                    } else if let Some(text) = old.in_memory(index)
-                        && let Some(prepared) = prepare(text)
-                        && *prepared.line == *self.stored_text(there)?
-                    {
+                    match old.in_memory(index) {
+                        Some(text) if is_changed => {
+                            recount |= self.replace(there, text.to_owned())?;
+                            changed.insert(there);
+                        }
                         // What the line has only in part is whole in memory still.
-                        recount |= self.replace(there, text.to_owned())?;
+                        Some(text) if prepare(text).is_some() && self.has_line_of(there, text)? => {
+                            recount |= self.replace(there, text.to_owned())?;
+                        }
+                        _ => {}
                     }
                 }
             }
         }
-        if recount {
+        if recount || !unsaved.is_empty() && self.tree.has_duplicates() {
             self.recount()?;
         }
         self.keep_recent(old)?;
         self.set_header_fields(pending);
-        match old.tree.leaf() {
-            None => self.tree.set_leaf(None),
-            Some(leaf) => {
-                if let Some(leaf) = old.tree.id_bytes(leaf).and_then(|id| self.tree.find(&id)) {
-                    self.tree.set_leaf(Some(leaf));
-                }
+        if let Some(leaf) = old.tree.leaf() {
+            // Where it is gone, the branch it was on goes on.
+            let there = |index| self.tree.find(&old.tree.id_bytes(index)?);
+            if let Some(leaf) = old.tree.towards_root(leaf).find_map(there) {
+                self.tree.set_leaf(Some(leaf));
             }
+        } else {
+            self.tree.set_leaf(None);
         }
         (pending.unsaved, pending.changed) = (unsaved, changed);
         Ok(lost)
+    }
+
+    /// The line of an entry in the file is the one that is written of a text.
+    fn has_line_of(&self, index: u32, text: &[u8]) -> Result<bool> {
+        let line = self.stored_text(index)?;
+        Ok(match prepare(text) {
+            Some(prepared) => prepared.line == *line,
+            None => *line == *text,
+        })
+    }
+
+    /// `found`, which was read from the same file just now, has the lines of this view where this view has them,
+    /// and no others.
+    pub(crate) fn has_lines_of(&self, found: &mut Self, pending: &Pending) -> Result<bool> {
+        found.migrate_header();
+        found.set_header_fields(pending);
+        let (tree, there) = (&self.tree, &found.tree);
+        let recent: HashMap<u32, Kept> = self.memory.recent.iter().collect();
+        let mut count = 0;
+        for index in (0..tree.count()).filter(|&index| self.span(index).is_some()) {
+            if count == there.count() {
+                return Ok(false);
+            }
+            let (slot, other) = (tree.slot(index), there.slot(count));
+            let same = self.span(index) == Some((other.offset, other.len))
+                && tree.id_bytes(index) == there.id_bytes(count)
+                && match (self.in_memory(index), recent.get(&index)) {
+                    (Some(text), _) => pending.changed.contains(&index) || found.has_line_of(count, text)?,
+                    (None, Some(kept)) => found.has_line_of(count, &self.memory.recent.text(kept))?,
+                    (None, None) => slot.says_the_same(other),
+                };
+            if !same {
+                return Ok(false);
+            }
+            count += 1;
+        }
+        let is_written = pending.unsaved.is_empty() && pending.changed.is_empty();
+        Ok(count == there.count()
+            && self.others == found.others
+            && (!is_written || tree.labels().iter().eq(there.labels().iter()) && tree.usage() == there.usage())
+            && self.header.json().bytes() == found.header.json().bytes()
+            && self.title_slot == found.title_slot)
+    }
+
+    /// The system gave up pages of the file that it could not write: where no sync has covered a line of this
+    /// process, NUL bytes stand, which no program writes into a line.
+    pub(crate) fn has_lost_pages(&self, pending: &Pending) -> bool {
+        let recent = &self.memory.recent;
+        let unsynced = recent.iter().skip(recent.first_unsynced()).map(|(index, _)| index);
+        unsynced.chain(pending.changed.iter().copied()).filter_map(|index| self.span(index)).any(|(offset, len)| {
+            // Of a file that was cut nothing is there.
+            let line = self.source.read(offset, len as usize);
+            line.is_ok_and(|line| memchr::memchr(0, &line).is_some())
+        })
     }
 
     /// The text of an entry of this process, also when the file it was written to was cut.
@@ -205,9 +263,7 @@ impl SessionView {
             let mut text = Vec::new();
             if self.in_memory(there).is_none() {
                 text = recent.text(&kept);
-                let prepared = prepare(&text);
-                let line = prepared.as_ref().map_or(&text, |prepared| &prepared.line);
-                if *self.stored_text(there)? != *line {
+                if !self.has_line_of(there, &text)? {
                     continue;
                 }
             }
@@ -507,21 +563,22 @@ impl SessionView {
 
     /// The file has `len` bytes now: takes in the lines that were appended from `from` on (R53c).
     /// The leaf stays.
-    pub(crate) fn take_in(&mut self, from: u64, len: u64, pending: &Pending) -> Result<()> {
-        self.source.grown(len);
+    ///
+    /// # Errors
+    /// When the file cannot be read; the view may have a part of what is new then.
+    pub(crate) fn take_in(&mut self, from: u64, len: u64, ends_line: bool, pending: &Pending) -> Result<()> {
         // A tail that was torn when it was read may be whole by now.
         let torn = self.others.last().copied().filter(|other| other.kind == OtherKind::Torn);
-        let from = torn.map_or(from, |other| other.offset);
-        let bytes = self.source.read(from, (len - from) as usize)?.into_owned();
-        let mut rest = &bytes[..];
+        let mut from = torn.map_or(from, |other| other.offset);
         let mut line = self.line_count;
         if torn.is_some() {
             line -= 1;
-        } else if from > 0 && rest.first() == Some(&b'\n') && *self.source.read(from - 1, 1)? != *b"\n" {
+        } else if !ends_line && *self.source.read(from, 1)? == *b"\n" {
             // The newline that ends a last line which had none.
-            rest = &rest[1..];
+            from += 1;
         }
-        let mut scan = Reader::new().lines(rest, from + (bytes.len() - rest.len()) as u64, line)?;
+        let mut scan = Reader::new().grown(&self.source, from..len, line)?;
+        self.source.grown(len);
         if let Some(torn) = torn {
             self.others.pop();
             self.tree.forget_damage(torn.offset);

@@ -50,7 +50,7 @@ impl World {
         }
         self.follow(state);
         if !self.refused {
-            self.flushed(state);
+            self.left(state);
         }
         if self.refused {
             self.settle(result);
@@ -105,7 +105,7 @@ impl World {
         let result = manager.real.create_branched_session(&leaf);
         self.follow(&mut manager.state);
         if !self.refused {
-            self.flushed(&mut manager.state);
+            self.left(&mut manager.state);
         }
         let state = &mut manager.state;
         if self.refused {
@@ -205,7 +205,7 @@ impl World {
             self.settle(result);
             return;
         }
-        self.flushed(state);
+        self.left(state);
         let artifacts = (old.with_extension(""), new.with_extension(""));
         let has_artifacts = self.place.place != Where::Memory && self.artifacts.contains_key(&artifacts.0);
         if self.files.contains_key(&new) || has_artifacts && self.artifacts.contains_key(&artifacts.1) {

@@ -118,6 +118,18 @@ mod tests {
         (0..60).map(outcome).collect()
     }
 
+    #[test]
+    fn a_summary_of_an_entry_that_is_gone() {
+        let steps = [
+            Op::Rewrite(0, vec![]),
+            Op::Append(0, Append::Compaction { kept: 0, own_details: None, remote: false, short: false }),
+            Op::SetFile(0, ops::Target::Known(0)),
+            Op::Outside(ops::Outside::Old(ops::Old { version: 1, entries: vec![] })),
+            Op::Summary(0, Some(0), 0),
+        ];
+        run(Where::Files, false, steps);
+    }
+
     // R54: nothing, a torn line, or all of it.
     #[test]
     fn killed_appends() {

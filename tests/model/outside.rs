@@ -23,7 +23,7 @@ impl World {
         // A storage is used by one manager at a time.
         let Manager { mut real, mut state, .. } = manager;
         real.close().unwrap();
-        self.flushed(&mut state);
+        self.left(&mut state);
         drop(real);
         if !matches!(outside, Outside::Cut { .. }) {
             self.change(&path, outside);

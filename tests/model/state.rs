@@ -97,8 +97,12 @@ pub struct State {
     pub started: bool,
     /// The file it was read from is of an older version.
     pub old: bool,
-    /// Something was appended since the last flush.
-    pub dirty: bool,
+    /// This manager wrote to the file, so a flush looks at it.
+    pub wrote: bool,
+    /// It closed the file and wrote nothing since.
+    pub closed: bool,
+    /// A rewrite found the file locked: the next write makes up for it.
+    pub rewrite: bool,
     pub inode: u64,
     pub version: u64,
     /// The file that says that the session is in use, and by which others are told where it goes.

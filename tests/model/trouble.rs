@@ -37,7 +37,7 @@ impl World {
             let mut manager = self.managers[who].take().unwrap();
             manager.real.ensure_on_disk().unwrap();
             manager.state.started = true;
-            self.rewrite(&mut manager.state);
+            self.ensure(&mut manager.state);
             self.managers[who] = Some(manager);
         }
     }

@@ -135,7 +135,8 @@ impl World {
         state.lines = file.lines.iter().map(held).collect();
         let last = state.entries().next_back().map(|seen| seen.item.id.clone());
         state.leaf = last;
-        (state.started, state.dirty, state.old) = (true, false, file.format < 3);
+        (state.started, state.wrote, state.rewrite, state.old) = (true, false, false, file.format < 3);
+        state.closed = false;
         (state.inode, state.version) = (file.inode, file.version);
     }
 
@@ -192,6 +193,8 @@ impl World {
         }
         let grown = file.inode == state.inode && !state.has_unsaved() && !state.old;
         let old: Vec<Seen> = state.entries().cloned().collect();
+        let path = state.leaf.as_ref().map(|leaf| state.path_to(leaf)).unwrap_or_default();
+        let path: Vec<String> = path.into_iter().map(|seen| seen.item.id.clone()).collect();
         let of = |id: &str| old.iter().filter(|seen| seen.item.id == id).collect::<Vec<_>>();
         let ids: Vec<&str> = file.items().map(|item| &*item.id).collect();
         let mut at = 0;
@@ -232,8 +235,9 @@ impl World {
                 there.item = seen.item;
             }
         }
-        if state.leaf.as_ref().is_some_and(|leaf| state.find(leaf).is_none()) {
-            state.leaf = last;
+        if state.leaf.is_some() {
+            // The branch goes on where it is gone.
+            state.leaf = path.into_iter().rev().find(|id| state.find(id).is_some()).or(last);
         }
         state.before.clone_from(&file.before);
         state.header = if file.format < 3 { migrated(file.header.clone()) } else { file.header.clone() };
@@ -278,7 +282,9 @@ impl World {
         state.entries_mut().filter(|seen| !seen.saved).for_each(|seen| (seen.saved, seen.recent) = (true, true));
         state.entries_mut().for_each(|seen| seen.changed = false);
         state.pending_header.clear();
-        (state.inode, state.version, state.dirty, state.old) = (number, number, false, false);
+        (state.inode, state.version, state.wrote, state.old) = (number, number, true, false);
+        state.closed = false;
+        state.rewrite = false;
         self.hold(state);
     }
 
@@ -288,7 +294,7 @@ impl World {
         if self.refused {
             return;
         }
-        if !is_there || state.old {
+        if !is_there || state.old || state.rewrite {
             return self.write_all(state);
         }
         if !state.has_unsaved() || self.is_full() {
@@ -302,10 +308,11 @@ impl World {
         }
         (file.version, file.half) = (number, None);
         self.put(state, file);
-        (state.version, state.dirty) = (number, true);
+        (state.version, state.wrote, state.closed) = (number, true, false);
     }
 
     pub fn rewrite(&mut self, state: &mut State) {
+        state.rewrite = true;
         let is_there = self.sync(state);
         if !self.refused {
             if is_there {
@@ -323,12 +330,32 @@ impl World {
         if !state.started {
             return;
         }
-        let inode = state.path.as_ref().and_then(|path| self.files.get(path)).map(|file| file.inode);
-        let lost = state.dirty && inode != Some(state.inode);
-        if lost || state.has_unsaved() {
+        if self.has_lost(state) || state.has_unsaved() || state.rewrite {
             self.write_append(state);
         }
-        state.dirty &= self.refused;
+    }
+
+    /// The same, and the file is closed: twice is as once.
+    pub fn left(&mut self, state: &mut State) {
+        let waits = state.has_unsaved() || state.rewrite || !state.pending_header.is_empty();
+        if state.closed && !waits && !state.entries().any(|seen| seen.changed) {
+            return;
+        }
+        self.flushed(state);
+        state.closed = !self.refused && self.place.place == Where::Files;
+    }
+
+    /// What the manager wrote is at the path no more.
+    fn has_lost(&self, state: &State) -> bool {
+        let inode = state.path.as_ref().and_then(|path| self.files.get(path)).map(|file| file.inode);
+        self.place.place == Where::Files && state.wrote && inode != Some(state.inode)
+    }
+
+    /// Everything is there after it: what is unsaved is appended, where that is enough.
+    pub fn ensure(&mut self, state: &mut State) {
+        let has_changes = state.entries().any(|seen| seen.changed) || !state.pending_header.is_empty();
+        state.rewrite |= has_changes || self.place.place != Where::Files;
+        self.write_append(state);
     }
 
     /// The manager that does the step.
@@ -396,7 +423,7 @@ impl World {
             }
             Op::Close(_) => {
                 let result = manager.real.close();
-                self.flushed(&mut manager.state);
+                self.left(&mut manager.state);
                 self.settle(result);
             }
             Op::Fork(_) => self.fork(&mut manager),
@@ -407,7 +434,7 @@ impl World {
             Op::New(_, parent) => {
                 let parent = parent.then_some("an opaque parent");
                 let result = manager.real.new_session(parent);
-                self.flushed(&mut manager.state);
+                self.left(&mut manager.state);
                 // It has begun also when what was before could not be closed.
                 self.begin(&mut manager.state, parent);
                 if let Some(path) = self.settle(result) {
@@ -421,7 +448,8 @@ impl World {
                     assert_eq!(real.session_id(), state.text("id").unwrap());
                     manager.real.restore_state(real);
                     let in_use = manager.state.in_use.filter(|_| manager.state.path == state.path);
-                    manager.state = State { dirty: false, in_use, ..state };
+                    let wrote = manager.state.wrote && manager.state.path == state.path;
+                    manager.state = State { wrote, closed: false, in_use, ..state };
                 }
             }
             Op::Reopen { close, .. } if self.persisted() => manager = self.reopen(manager, *close),
@@ -447,11 +475,11 @@ impl World {
     pub fn ensure_on_disk(&mut self, manager: &mut Manager) {
         let result = manager.real.ensure_on_disk();
         let state = &mut manager.state;
-        let waits = state.has_unsaved() || state.entries().any(|seen| seen.changed) || state.old;
+        let waits = state.has_unsaved() || state.entries().any(|seen| seen.changed) || state.old || state.rewrite;
         let is_there = state.started && !waits && state.pending_header.is_empty() && self.exists(state);
-        if self.persisted() && !is_there {
+        if self.persisted() && (!is_there || self.has_lost(state)) {
             state.started = true;
-            self.rewrite(state);
+            self.ensure(state);
         }
         self.settle(result);
     }
@@ -487,7 +515,7 @@ impl World {
         };
         let result = manager.real.set_session_file(&path);
         let state = &mut manager.state;
-        self.flushed(state);
+        self.left(state);
         let before = state.clone();
         if let (false, Some(file)) = (self.refused, self.files.get(&path)) {
             // To write it anew its lock is wanted.
@@ -516,7 +544,7 @@ impl World {
     fn reopen(&mut self, mut manager: Manager, close: bool) -> Manager {
         if close {
             manager.real.close().unwrap();
-            self.flushed(&mut manager.state);
+            self.left(&mut manager.state);
         }
         let Manager { real, state, .. } = manager;
         drop(real);
