@@ -587,3 +587,42 @@ describe("states and other sessions", () => {
 		assert.equal(session.getEntries()[2].parentId, "e2");
 	});
 });
+
+describe("u07: a file that another program edits in place while it is open", () => {
+	const NAMES = ["u0", "a1", "u2", "a3"];
+	/** The texts of messages. */
+	const said = (messages) => messages.map(({ content }) => (typeof content === "string" ? content : content[0].text));
+	const inFile = (file) => said(lines(file).flatMap(({ message }) => message ?? []));
+	const edit = (file, before, after) => fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(before, after));
+	const CASES = [
+		["longer by one character, then a rename", "u0x", false],
+		["of the same length, then a rename", "U0", false],
+		["shorter, an append, then a rename", "u", true],
+	];
+	for (const [what, text, appends] of CASES) {
+		for (const touches of [false, true]) {
+			test(`${what}: ${touches ? "with entries that were read" : "with nothing read"}`, async () => {
+				const { file, session } = await opened(chain(4));
+				if (touches) assert.deepEqual(said(session.getEntries().map(({ message }) => message)), NAMES);
+				edit(file, '"u0"', `"${text}"`);
+				if (appends) session.appendMessage(user("u4"));
+				assert.equal(await session.setSessionName("name", "user"), true);
+				const all = [text, ...NAMES.slice(1), ...(appends ? ["u4"] : [])];
+				assert.deepEqual(inFile(file), all);
+				assert.deepEqual(said(session.getEntries().map(({ message }) => message)), all);
+				assert.deepEqual(said(session.buildSessionContext().messages), all);
+				assert.equal((await SessionManager.open(file)).getSessionName(), "name");
+			});
+		}
+
+		test(`${what}: what was changed here wins, and only there`, async () => {
+			const { file, session } = await opened(chain(4));
+			session.getEntries()[2].message.content = "mine";
+			edit(file, '"u0"', `"${text}"`);
+			edit(file, '"u2"', `"${text}2"`);
+			if (appends) session.appendMessage(user("u4"));
+			await session.setSessionName("name", "user");
+			assert.deepEqual(inFile(file), [text, "a1", "mine", "a3", ...(appends ? ["u4"] : [])]);
+		});
+	}
+});
