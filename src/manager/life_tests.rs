@@ -1,8 +1,10 @@
-//! A folder of artifacts that goes to another file system.
+//! A move, and a folder of artifacts that goes to another file system.
 
 use super::{Artifacts, copy_dir};
+use crate::manager::ManagerOptions;
 use crate::storage::disk::Op;
 use crate::storage::disk::faults::{self, Fault};
+use crate::view::SessionView;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -85,4 +87,43 @@ fn b06_copied_artifacts_are_put_back() {
     faults::end();
     artifacts.put_back().unwrap();
     assert!(dir.path().join("old/0.bash.log").exists() && !dir.path().join("new").exists());
+}
+
+// B7: a move that is killed at any of its steps leaves the session whole at one place or at both, and its artifacts beside
+// a file of it: never at a place where there is none.
+#[test]
+fn b07_a_move_that_is_killed() {
+    let message = r#"{"role":"assistant","content":"answer"}"#;
+    let mut both = 0;
+    for step in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let options = || ManagerOptions::new().agent_dir(dir.path().join("agent"));
+        let mut manager = options().create("/w/old").unwrap();
+        manager.append_message(message).unwrap();
+        manager.save_artifact(b"output", "bash").unwrap();
+        manager.flush().unwrap();
+        let old = manager.session_file().unwrap().to_owned();
+        let new = manager.dir_after_move("/w/new").join(old.file_name().unwrap());
+        faults::kill(step, 0);
+        let moved = manager.move_to("/w/new");
+        drop(manager);
+        let steps = faults::end().len();
+
+        let artifacts = |session: &Path| session.with_extension("").join("0.bash.log");
+        let there: Vec<&Path> = [&*old, &*new].into_iter().filter(|path| path.exists()).collect();
+        for path in &there {
+            let view = SessionView::open(path).unwrap();
+            assert_eq!((view.entries().len(), view.report().unwrap().is_empty()), (1, true), "step {step}");
+        }
+        both += usize::from(there.len() == 2);
+        let beside: Vec<_> = there.iter().filter(|path| artifacts(path).exists()).collect();
+        assert_eq!(beside.len(), 1, "step {step}: {there:?}");
+        assert_eq!(std::fs::read(artifacts(beside[0])).unwrap(), b"output");
+        if steps <= step {
+            moved.unwrap();
+            assert_eq!(there, [&*new]);
+            break;
+        }
+    }
+    assert_ne!(both, 0);
 }

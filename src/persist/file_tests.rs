@@ -411,3 +411,26 @@ fn a_lock_that_fails() {
     manager.ensure_on_disk().unwrap();
     assert_eq!(SessionView::open(&path).unwrap().entries().len(), 3);
 }
+
+// B8: when another program wrote between the look and the write, what the file is like is not known; whether what was
+// acknowledged is in it is not assumed then, but looked for: the file may have been replaced since.
+#[test]
+fn b08_a_file_that_is_replaced_after_another_wrote_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let before = format!("{HEADER}\n{}\n", entry("00000001", "null"));
+    std::fs::write(&path, &before).unwrap();
+    let mut file = SessionFile::new(&path, BlobStore::new(dir.path().join("blobs")), Duration::ZERO, false);
+    let mut view = file.open(true, 0).unwrap().unwrap();
+    let mut pending = Pending::default();
+    let begun = file.begin_append(&mut view, &mut pending, 0).unwrap();
+    let theirs = entry("00000002", r#""00000001""#);
+    writeln!(std::fs::OpenOptions::new().append(true).open(&path).unwrap(), "{theirs}").unwrap();
+    pending.unsaved.push(view.push(entry("00000003", r#""00000001""#).into_bytes()).unwrap());
+    file.append(Some(begun), &mut view, &mut pending, 0).unwrap();
+
+    let older = dir.path().join("older");
+    std::fs::write(&older, &before).unwrap();
+    std::fs::rename(&older, &path).unwrap();
+    assert!(file.has_lost_writes(&view).unwrap());
+}

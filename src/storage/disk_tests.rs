@@ -1,6 +1,8 @@
 //! What an operation on the file system is made of.
 
 use super::{Op, create_dir, create_new, dir_of, faults, write_once};
+#[cfg(unix)]
+use super::{open_hidden, open_lock, open_plain};
 use std::path::Path;
 
 // A new folder's name is in the folder above it, which must be on disk too.
@@ -52,4 +54,26 @@ fn b19_a_limit_of_the_process_is_no_full_disk() {
     let status = shell.arg("-c").arg(script).env(CHILD, dir.path().join("file")).status().unwrap();
     assert!(status.success());
     assert_eq!(std::fs::read(dir.path().join("file")).unwrap().len(), 1024);
+}
+
+// B18: a link in the place of a lock or of a hidden file makes no file elsewhere, and a pipe is not waited for, on every
+// Unix. That it was so on Linux alone could not be seen there.
+#[cfg(unix)]
+#[test]
+fn b18_links_and_pipes() {
+    let dir = tempfile::tempdir().unwrap();
+    let [elsewhere, link, pipe, to_pipe] = ["elsewhere", "link", "pipe", "to-pipe"].map(|name| dir.path().join(name));
+    std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+    open_lock(&link).unwrap_err();
+    open_hidden(&link, true).unwrap_err();
+    std::fs::write(&elsewhere, "x").unwrap();
+    open_lock(&link).unwrap_err();
+    open_hidden(&link, false).unwrap_err();
+    assert_eq!(std::fs::read(&elsewhere).unwrap(), b"x");
+
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::os::unix::fs::symlink(&pipe, &to_pipe).unwrap();
+    for path in [&pipe, &to_pipe] {
+        assert_eq!(open_plain(path).unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+    }
 }

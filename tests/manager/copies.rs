@@ -537,3 +537,30 @@ fn f7_a_branch_out_of_a_cycle() {
     assert_eq!(parents, [None, Some("a".to_owned()), Some("b".to_owned())]);
     assert!(m.load_report().unwrap().is_empty());
 }
+
+// G13: the leaf is not in a file. A fork whose leaf is not its last entry is on the branch of its last entry when it is
+// opened again; what was appended before keeps it on the other one. docs/format.md says so.
+#[test]
+fn g13_the_leaf_of_a_fork_that_is_opened_again() {
+    for appends in [false, true] {
+        let dir = Dir::new();
+        let mut m = dir.create();
+        let question = m.append_message(USER).unwrap();
+        let answer = m.append_message(ASSISTANT).unwrap();
+        let last = m.append_message(USER).unwrap();
+        m.branch(&answer).unwrap();
+        m.fork().unwrap();
+        assert_eq!(leaf(&m).as_ref(), Some(&answer));
+        let mark = appends.then(|| m.append_label_change(&question, Some("here")).unwrap());
+        let path = file(&m);
+        m.close().unwrap();
+        drop(m);
+        // A fork has the bytes of its source, and nothing that says where the leaf was.
+        let added = usize::from(appends);
+        assert_eq!(read(&path).lines().count(), 1 + 3 + added);
+        let again = dir.options().open(&path).unwrap();
+        assert_eq!(leaf(&again), Some(mark.clone().unwrap_or(last)));
+        let parent = again.leaf().unwrap().parent_id().map(|id| id.to_string());
+        assert_eq!(parent, Some(answer));
+    }
+}

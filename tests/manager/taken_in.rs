@@ -135,3 +135,26 @@ fn r53_what_was_held_before_a_file_was_replaced() {
         assert!(m.take_replaced().is_none(), "it was taken");
     }
 }
+
+// B4: an edit in place that makes the file longer is not an append. What is rewritten then is what the file has, with the
+// edit, and not the text that now stands where the lines stood. A line that another program appends in the same moment
+// is not lost either.
+#[test]
+fn b04_an_edit_in_place_is_not_an_append() {
+    let dir = Dir::new();
+    let second = r#"{"type":"message","id":"n","parentId":"m","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"user","content":"b"}}"#;
+    let edited = FIRST.replace(r#""content":"a""#, r#""content":"a much longer text""#);
+    let theirs = r#"{"type":"custom","customType":"c","id":"o","parentId":"n","timestamp":"2026-02-16T10:00:03.000Z"}"#;
+    for (number, after) in
+        [lines(&[HEADER, &edited, second]), lines(&[HEADER, &edited, second, theirs])].iter().enumerate()
+    {
+        let path = dir.put(&format!("{number}.jsonl"), lines(&[HEADER, FIRST, second]));
+        let mut m = dir.options().open(&path).unwrap();
+        std::fs::write(&path, after).unwrap();
+        m.append_message(USER).unwrap();
+        m.rewrite_entries(&[]).unwrap();
+        let own = r#"{"type":"message","id":"00000001","parentId":"n","timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"Hello"}}"#;
+        assert_eq!(read(&path), format!("{after}{own}\n"));
+        assert_eq!(ids(&m), ids(&SessionView::open(&path).unwrap()));
+    }
+}
