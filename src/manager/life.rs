@@ -153,7 +153,11 @@ impl SessionManager {
         if new == old {
             return self.move_in_place(new_cwd.to_owned(), new_dir).map(|()| true);
         }
-        self.leave()?;
+        match &self.backend {
+            // It stays in use: another process that moves it at the same time says where it went.
+            Backend::File(_) if self.latched.is_none() => self.flush()?,
+            _ => self.leave()?,
+        }
         if self.path.as_ref() != Some(&old) {
             return Ok(false);
         }

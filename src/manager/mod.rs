@@ -292,7 +292,8 @@ impl SessionManager {
     }
 
     /// Flushes and closes the file. The next append opens it again (R30). It stays open for reading:
-    /// somebody may remove or replace it, and its entries are in it.
+    /// somebody may remove or replace it, and its entries are in it. For other processes the session is not in use
+    /// any more: this manager is not told where they move it.
     ///
     /// # Errors
     /// The first error there was; the file is closed in any case.
@@ -311,9 +312,6 @@ impl SessionManager {
     /// meanwhile is then an error of code [`FileChanged`](ErrorCode::FileChanged) or `NOT_FOUND`.
     pub fn release(&mut self) {
         self.view.source().release();
-        if let Backend::File(file) = &mut self.backend {
-            file.released();
-        }
     }
 
     /// Writes the session even though it has not started, and makes sure that everything appended is in

@@ -262,6 +262,15 @@ impl SessionFile {
         Ok(Some(view))
     }
 
+    /// Takes the lock to write: from then on the session is in use, also when it was closed before.
+    fn lock_to_write(&mut self, verify: bool, view: &SessionView) -> Result<(Held, Option<Identity>)> {
+        let locked = self.lock(verify, view)?;
+        if locked.1.is_some() && self.inner.file.is_none() {
+            self.in_use.hold();
+        }
+        Ok(locked)
+    }
+
     /// Takes the lock and looks at the path. An append to the file that is known needs no more; with
     /// `verify`, another file may take the place of this one. A session that another process moved is
     /// gone on with where it is.
@@ -280,7 +289,9 @@ impl SessionFile {
                 continue;
             }
             if now.is_some() {
-                self.in_use.hold();
+                if !self.inner.closed {
+                    self.in_use.hold();
+                }
                 self.gone_said = false;
             }
             return Ok((held, now));
@@ -407,14 +418,14 @@ impl SessionFile {
     /// Takes the lock and takes in what others wrote, which comes before the entry that is to be
     /// appended (R53c).
     pub(crate) fn begin_append(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<Begun> {
-        let (held, now) = self.lock(view.is_migrated() || self.inner.sync_failed || pending.rewrite, view)?;
+        let (held, now) = self.lock_to_write(view.is_migrated() || self.inner.sync_failed || pending.rewrite, view)?;
         let found = self.inner.catch_up(now, view, pending, now_ms)?;
         Ok(Begun { _held: held, found })
     }
 
     /// Writes everything: for the first time, or anew (R29, R31).
     pub(crate) fn rewrite(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
-        let (_held, now) = self.lock(true, view)?;
+        let (_held, now) = self.lock_to_write(true, view)?;
         match self.inner.catch_up(now, view, pending, now_ms)? {
             Found::Known => {
                 self.inner.verify(view, pending, true)?;
@@ -686,23 +697,20 @@ impl SessionFile {
         }
     }
 
-    /// Closes the file, after a flush that succeeded or not; the next write opens it again.
+    /// Closes the file, after a flush that succeeded or not; the next write opens it again. Until then the
+    /// session is not in use, unless something is not in the file.
     pub(crate) fn close(&mut self, flushed: bool) {
         self.inner.file = None;
         self.inner.closed = flushed;
         self.lock.close();
+        if flushed {
+            self.in_use.release();
+        }
     }
 
     /// It was flushed and closed, and nothing was written since.
     pub(crate) fn is_closed(&self) -> bool {
         self.inner.closed
-    }
-
-    /// Nothing holds the file open any more.
-    pub(crate) fn released(&mut self) {
-        if self.inner.file.is_none() {
-            self.in_use.release();
-        }
     }
 }
 

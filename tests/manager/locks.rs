@@ -249,6 +249,39 @@ fn a10_an_open_session_is_not_relocated() {
     assert_eq!(read(&c.artifact_path("1").unwrap()), "second");
 }
 
+// What is closed is not in use: it may be moved away, and nothing of it is left beside the session. The next write
+// says again that it is open.
+#[test]
+fn a10_a_closed_session_is_not_in_use() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let of_use = beside(&file(&m), ".use");
+    assert!(of_use.exists());
+    m.close().unwrap();
+    assert!(!of_use.exists());
+    m.append_message(USER).unwrap();
+    assert!(of_use.exists());
+    m.close().unwrap();
+    assert!(!of_use.exists());
+    assert!(m.set_session_name("A name", TitleSource::User).unwrap());
+    assert!(of_use.exists());
+    m.close().unwrap();
+    assert!(!of_use.exists());
+    m.append_message(USER).unwrap();
+    let mut other = dir.options().open(file(&m)).unwrap();
+    other.move_to("/home/ada/a").unwrap();
+    m.append_message(USER).unwrap();
+    assert_eq!(file(&m), file(&other));
+    // A move leaves it in use where it was, and not where it was not.
+    let new = beside(&file(&m), ".use");
+    assert_eq!((of_use.exists(), new.exists()), (false, true));
+    drop(other);
+    m.close().unwrap();
+    assert!(!new.exists());
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()).len(), 4);
+}
+
 // A directory that cannot be written to is no reason not to open a session in it.
 #[cfg(unix)]
 #[test]

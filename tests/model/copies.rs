@@ -205,7 +205,12 @@ impl World {
             self.settle(result);
             return;
         }
-        self.left(state);
+        if self.place.is_files() {
+            // It stays in use.
+            self.flushed(state);
+        } else {
+            self.left(state);
+        }
         let artifacts = (old.with_extension(""), new.with_extension(""));
         let has_artifacts = self.place.place != Where::Memory && self.artifacts.contains_key(&artifacts.0);
         if self.files.contains_key(&new) || has_artifacts && self.artifacts.contains_key(&artifacts.1) {

@@ -3,7 +3,6 @@
 use super::append::{LABELS, raw, string, text};
 use super::item::{Item, Message, plain};
 use super::ops::{Append, Old, Outside};
-use super::place::Where;
 use super::state::{File, Held, Line, Manager, slot_line};
 use super::world::World;
 use serde_json::Map;
@@ -14,7 +13,7 @@ impl World {
     /// Another program does something to the file.
     pub fn outside(&mut self, manager: Manager, outside: &Outside) -> Manager {
         let path = manager.state.path.clone().unwrap();
-        if self.place.place == Where::Files {
+        if self.place.is_files() {
             return self.outside_at(manager, &path, outside);
         }
         if matches!(outside, Outside::Restored) {

@@ -90,6 +90,11 @@ impl Place {
         Self { place, deferred, dir, memory: MemorySessionStorage::new() }
     }
 
+    /// Whether sessions are files: a storage of files means the same (B10).
+    pub fn is_files(&self) -> bool {
+        matches!(self.place, Where::Files | Where::FileStorage | Where::SharedFiles)
+    }
+
     pub fn options(&self) -> ManagerOptions {
         let when = if self.deferred { MigrationRewrite::Deferred } else { MigrationRewrite::Immediate };
         let options = ManagerOptions::new()

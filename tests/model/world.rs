@@ -93,7 +93,7 @@ impl World {
 
     /// A manager says that it has the session open.
     pub fn hold(&mut self, state: &mut State) {
-        let Some(path) = state.path.clone().filter(|_| self.place.place == Where::Files) else { return };
+        let Some(path) = state.path.clone().filter(|_| self.place.is_files()) else { return };
         let is_here = |id: &u64| self.uses.get(id) == Some(&path);
         if state.in_use.as_ref().is_some_and(is_here) {
             return;
@@ -294,6 +294,9 @@ impl World {
         if self.refused {
             return;
         }
+        if is_there {
+            self.hold(state);
+        }
         if !is_there || state.old || state.rewrite {
             return self.write_all(state);
         }
@@ -342,19 +345,22 @@ impl World {
             return;
         }
         self.flushed(state);
-        state.closed = !self.refused && self.place.place == Where::Files;
+        state.closed = !self.refused && self.place.is_files();
+        if state.closed {
+            state.in_use = None;
+        }
     }
 
     /// What the manager wrote is at the path no more.
     fn has_lost(&self, state: &State) -> bool {
         let inode = state.path.as_ref().and_then(|path| self.files.get(path)).map(|file| file.inode);
-        self.place.place == Where::Files && state.wrote && inode != Some(state.inode)
+        self.place.is_files() && state.wrote && inode != Some(state.inode)
     }
 
     /// Everything is there after it: what is unsaved is appended, where that is enough.
     pub fn ensure(&mut self, state: &mut State) {
         let has_changes = state.entries().any(|seen| seen.changed) || !state.pending_header.is_empty();
-        state.rewrite |= has_changes || self.place.place != Where::Files;
+        state.rewrite |= has_changes || !self.place.is_files();
         self.write_append(state);
     }
 
@@ -390,7 +396,7 @@ impl World {
         next_step();
         self.steps += 1;
         match op {
-            Op::Under(trouble, op) if self.place.place == Where::Files => self.under(trouble, op),
+            Op::Under(trouble, op) if self.place.is_files() => self.under(trouble, op),
             Op::Under(_, op) => self.do_step(op),
             op => self.do_step(op),
         }
@@ -453,7 +459,7 @@ impl World {
                 }
             }
             Op::Reopen { close, .. } if self.persisted() => manager = self.reopen(manager, *close),
-            Op::Second if self.place.place == Where::Files && self.managers[1].is_none() => {
+            Op::Second if self.place.is_files() && self.managers[1].is_none() => {
                 if let Some(path) = manager.state.path.clone().filter(|path| self.files.contains_key(path)) {
                     let mut second = self.open(&path);
                     if let Some(id) = manager.state.in_use.filter(|id| self.uses.get(id) == Some(&path)) {
