@@ -404,7 +404,7 @@ impl SessionFile {
                     }
                 }
                 Found::Nothing => {
-                    self.inner.verify(view, pending, false)?;
+                    self.inner.verify_missing(view, pending)?;
                     return self.write_first(view, pending, now_ms);
                 }
             }
@@ -432,7 +432,7 @@ impl SessionFile {
                 self.inner.write_anew(view, pending, now_ms)
             }
             Found::Nothing => {
-                self.inner.verify(view, pending, false)?;
+                self.inner.verify_missing(view, pending)?;
                 self.write_first(view, pending, now_ms)
             }
         }
@@ -912,6 +912,15 @@ impl Inner {
             Ok(read) => self.give_way(view, pending, read),
             Err(error) if error.code() == ErrorCode::NotASession => self.start_over(view, pending),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The same before everything is written where nothing is. A file that nothing held open when it was removed
+    /// is nowhere: what this process has goes on.
+    fn verify_missing(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
+        match self.verify(view, pending, false) {
+            Err(error) if error.code() == ErrorCode::NotFound => self.start_over(view, pending),
+            result => result,
         }
     }
 

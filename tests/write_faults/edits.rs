@@ -352,6 +352,33 @@ fn lock_of(path: &Path) -> File {
     lock
 }
 
+// Nothing holds the file open, and it is removed: what this process wrote is written again, and later calls work.
+#[test]
+fn u09_released_and_removed() {
+    type Next = fn(&mut SessionManager);
+    let next: [Next; 3] = [
+        |manager| drop(manager.append_message(USER).unwrap()),
+        |manager| manager.rewrite_entries(&[]).unwrap(),
+        |manager| manager.ensure_on_disk().unwrap(),
+    ];
+    for next in next {
+        let dir = tempfile::tempdir().unwrap();
+        let (manager, path) = started(dir.path());
+        drop(manager);
+        let mut manager = options(dir.path()).open(&path).unwrap();
+        let own = manager.append_message(&user("own")).unwrap();
+        let line = lines(&path)[3].clone();
+        manager.release();
+        fs::remove_file(&path).unwrap();
+        next(&mut manager);
+        assert_eq!(lines(&path)[1], line);
+        assert_eq!(ids(&manager)[0], own);
+        let last = manager.append_message(USER).unwrap();
+        assert_eq!(ids(&manager), ids(&SessionView::open(&path).unwrap()));
+        assert_eq!(ids(&manager).last(), Some(&last));
+    }
+}
+
 // A7: a name and a text that found the session locked go out with the next write of any kind.
 #[test]
 fn a07_a_rewrite_that_found_the_session_locked() {
