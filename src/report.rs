@@ -188,7 +188,7 @@ impl LoadReport {
             add(Weight::File, None, format!("version {version} is newer than version {known}, the newest known here"));
         }
         if let Some(path) = &self.set_aside_file {
-            add(Weight::File, None, format!("the file was no session; it was kept as {}", path.display()));
+            add(Weight::File, None, format!("the file was not a session; it was kept as {}", path.display()));
         }
         for &SkippedLine { line, reason } in &self.skipped_lines {
             let (weight, what) = match reason {

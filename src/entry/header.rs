@@ -125,7 +125,7 @@ impl TitleSlot {
         }
     }
 
-    /// What the slot is to be written as although nobody changed it: `None` when it has something that a slot
+    /// What the slot is to be written as although it was not changed: `None` when it has something that a slot
     /// of the right length has no room for.
     pub(crate) fn in_right_length(&self) -> Option<Vec<u8>> {
         let text = self.to_text(self.updated_at.as_deref()?);

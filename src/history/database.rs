@@ -157,7 +157,7 @@ impl Database {
     }
 
     /// A new connection, for `what`, to the file that is at the path now; the caller sees to it that
-    /// nobody else opens one until it is in its slot, or dropped.
+    /// no other thread opens one until it is in its slot, or dropped.
     pub(super) fn link(&self, what: &str) -> Result<Link> {
         loop {
             let inode = self.inode();

@@ -3,7 +3,7 @@
 //! SQLite takes its locks for the whole process, and the files `-wal` and `-shm` go by the path. When
 //! another program puts a copy in the place of the database, a link to the old file and one to the
 //! new use one `-shm` without knowing of each other: closing either gives up the locks of both,
-//! another process then believes that nobody uses the `-shm`, truncates it, and whoever has it
+//! another process then believes that no process uses the `-shm`, truncates it, and whoever has it
 //! mapped is killed (SIGBUS). So a link is opened only when no link of this process leads to another
 //! file than the one that is at the path.
 
@@ -58,7 +58,7 @@ impl Links {
         links
     }
 
-    /// Nobody else opens a link until the guard is dropped.
+    /// No other thread opens a link until the guard is dropped.
     pub(super) fn opening(&self) -> ReentrantMutexGuard<'_, ()> {
         self.opening.lock()
     }

@@ -299,7 +299,7 @@ impl SessionManager {
     /// The first error there was; the file is closed in any case.
     pub fn close(&mut self) -> Result<()> {
         if self.backend.is_closed() && self.latched.is_none() && self.pending.is_empty() {
-            // What becomes of the file since is no concern of this manager.
+            // What becomes of the file since does not concern this manager.
             return Ok(());
         }
         let flushed = self.flush();

@@ -28,7 +28,7 @@ impl TitleSource {
 impl SessionManager {
     /// Gives the session a name. Control characters become spaces, runs of spaces one. Says
     /// whether the name was taken: an empty one is not, and one of the agent's not over a
-    /// person's. The file, when there is one, is written anew. When it is locked the name is in
+    /// person's. The file, when there is one, is rewritten. When it is locked the name is in
     /// memory, and goes out with the next write.
     ///
     /// # Errors

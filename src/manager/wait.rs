@@ -111,7 +111,7 @@ impl FlushWait {
 pub struct LockWait(SessionLock);
 
 impl LockWait {
-    /// Waits until nobody holds the lock. Another process may take it before it is used.
+    /// Waits until no process holds the lock. Another process may take it before it is used.
     ///
     /// # Errors
     /// `LOCKED` when the time is over.

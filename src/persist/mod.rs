@@ -28,7 +28,7 @@ pub(crate) struct Pending {
     pub(crate) changed: BTreeSet<u32>,
     /// Header fields set here: the last value of each.
     pub(crate) header: Vec<(&'static str, String)>,
-    /// The file is to be written anew. It stays so when it was locked, for whichever write is next.
+    /// The file is to be rewritten. It stays so when it was locked, for whichever write is next.
     pub(crate) rewrite: bool,
 }
 

@@ -157,7 +157,7 @@ impl Source {
         matches!(self, Self::File { file, .. } if file.open.lock().is_some())
     }
 
-    /// A span of the file was found to hold something else than before: somebody wrote over it.
+    /// A span of the file was found to hold something else than before: another program wrote over it.
     pub(crate) fn found_changed(&self) -> Error {
         self.mark_changed();
         let error = Error::new(ErrorCode::FileChanged, "the file was changed in place while it was open");

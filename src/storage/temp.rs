@@ -207,11 +207,11 @@ fn hidden(name: &[u8]) -> Option<Hidden> {
     (is_session(name) || is_random).then_some(Hidden::Temporary)
 }
 
-/// Removes a hidden file of ours that nobody has locked; says whether it did. Where there are no locks,
+/// Removes a hidden file of ours that no process has locked; says whether it did. Where there are no locks,
 /// one process writes at a time, and it is not writing this one.
 fn remove_if_dead(path: &Path) -> bool {
     let Ok(file) = disk::open_hidden(path, false) else {
-        // A link or directory of that name stays, and is nobody's.
+        // A link or directory of that name stays: it is not ours.
         return false;
     };
     let is_dead = matches!(disk::try_lock_hidden(&file), Ok(TryLock::Taken | TryLock::NoLocks));

@@ -208,7 +208,7 @@ fn begins_session(head: &[u8]) -> Result<()> {
     Err(not_a_session(&source, &scan.others))
 }
 
-/// What a file is that begins with these bytes and is no text of UTF-8.
+/// What a file is that begins with these bytes and is not UTF-8 text.
 fn other_format(head: &[u8]) -> Option<&'static str> {
     Some(match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, b'"', 0, ..] | [0, b'{', 0, b'"', ..] => {

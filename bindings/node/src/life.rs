@@ -72,7 +72,7 @@ pub fn set_lock_timeout(session: &Handle, ms: f64) -> napi::Result<()> {
     Ok(())
 }
 
-/// Waits on another thread until nobody holds the lock.
+/// Waits on another thread until no process holds the lock.
 pub struct Waiting(Option<LockWait>);
 
 impl Task for Waiting {

@@ -72,7 +72,7 @@ function setAbsent(given: unknown): void {
 
 /** What objects are asked. */
 export type Question =
-	/** Whether somebody changed them here. */
+	/** Whether they were changed here. */
 	| "changed"
 	/** The same, of what was replaced, which may not be there any more. */
 	| "changed before"

@@ -493,7 +493,7 @@ export class Entries {
 		entries.#sync();
 		for (const [position, entry] of state.list.entries()) {
 			entries.#messages[position] = state.messages[position];
-			// The message of one that nobody touched is read by whoever made it.
+			// The message of one that was not touched is read by the object that made the entry.
 			if (entry !== undefined && !hasAccessor(entry)) entries.#list[position] = entry;
 		}
 		return entries.all();
@@ -555,7 +555,7 @@ export class Entries {
 	}
 }
 
-/** Nobody touched the message of the entry yet. */
+/** The message of the entry was not touched yet. */
 function hasAccessor(entry: SessionEntry): boolean {
 	return Object.getOwnPropertyDescriptor(entry, "message")?.get !== undefined;
 }

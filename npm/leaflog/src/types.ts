@@ -244,7 +244,7 @@ export interface SessionManagerStateSnapshot {
 	readonly sessionFile: string | undefined;
 	readonly sessionName: string | undefined;
 	readonly titleSource: TitleSource | undefined;
-	/** The header, then the entries of that moment. They are made when somebody asks. */
+	/** The header, then the entries of that moment. They are made when they are first read. */
 	readonly fileEntries: FileEntry[];
 }
 
