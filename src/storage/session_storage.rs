@@ -30,7 +30,7 @@ pub enum WriterMode {
 /// [`conformance::storage`](crate::conformance::storage) checks that an implementation does what is
 /// written here.
 ///
-/// [`FileSessionStorage`](crate::FileSessionStorage) and
+/// [`FileSessionStorage`] and
 /// [`MemorySessionStorage`](crate::MemorySessionStorage) are the two that come with the library;
 /// any other can drive a [`SessionManager`](crate::SessionManager) too.
 pub trait SessionStorage: Send + Sync {
