@@ -97,7 +97,7 @@ impl Tree {
 
     fn instead_of_parent(&self, index: u32) -> Option<u32> {
         let Parent::Id(missing) = self.slot(index).parent() else { return None };
-        let mut id = self.id_wtf8(missing);
+        let mut id = self.names.id(missing);
         let mut at = index;
         for _ in 0..MOST_LOST {
             let Some(begun) = self.bridges.unfinished.get(&*id) else { break };

@@ -172,6 +172,30 @@ impl Tree {
         }
     }
 
+    /// Hangs an entry where another text of it says: on the entry of an id of `names`, or on none.
+    pub(crate) fn hang(&mut self, index: u32, parent: Option<Id>, names: &Names) {
+        let parent = parent.map(|id| names.id(id));
+        let slot = self.slot(index);
+        let before = match slot.parent() {
+            Parent::Root => None,
+            Parent::Id(id) => Some(self.names.id(id)),
+            Parent::Entry(parent) => self.slot(parent).id().map(|id| self.names.id(id)),
+        };
+        if before == parent {
+            return;
+        }
+        let id = parent.map(|id| hex_id(&id).map_or_else(|| Id::Name(self.names.push(&id)), Id::Hex));
+        self.orphans.values_mut().for_each(|waiting| waiting.retain(|&orphan| orphan != index));
+        self.slots[index as usize].set_parent(id.map_or(Parent::Root, Parent::Id));
+        self.resolve(index);
+        self.bridges.stale = true;
+        self.build_bridges();
+        if self.forward {
+            self.mark_cycles();
+        }
+        self.children = OnceLock::new();
+    }
+
     /// Labels anew, from what all label entries say.
     pub(crate) fn set_labels(&mut self, events: Vec<LabelEvent>) {
         self.labels = Labels::default();
@@ -248,7 +272,7 @@ impl Tree {
 
     /// The id of an entry as it is compared: in WTF-8.
     pub(crate) fn id_bytes(&self, index: u32) -> Option<Cow<'_, [u8]>> {
-        Some(self.id_wtf8(self.slot(index).id()?))
+        Some(self.names.id(self.slot(index).id()?))
     }
 
     /// An entry has an id, of no characters.
@@ -311,14 +335,6 @@ impl Tree {
     /// The hash of an id as it is compared.
     fn hash_id(&self, id: &[u8]) -> u64 {
         hex_id(id).map_or_else(|| self.hash_name(id), |hex| self.hash(Id::Hex(hex)))
-    }
-
-    /// An id as it is compared: in WTF-8.
-    fn id_wtf8(&self, id: Id) -> Cow<'_, [u8]> {
-        match id {
-            Id::Hex(hex) => Cow::Owned(hex_text(hex).into_bytes()),
-            Id::Name(name) => Cow::Borrowed(self.names.get(name)),
-        }
     }
 
     fn hash(&self, id: Id) -> u64 {

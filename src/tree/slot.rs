@@ -2,6 +2,7 @@
 
 use crate::entry::{EntryKind, Role};
 use crate::hex::HEX;
+use std::borrow::Cow;
 
 /// What the index keeps of an entry: where its text is, and what the walks ask for. 32 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -244,6 +245,14 @@ impl Names {
         let at = name as usize;
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.bytes[start..self.ends[at]]
+    }
+
+    /// An id as it is compared: in WTF-8.
+    pub(crate) fn id(&self, id: Id) -> Cow<'_, [u8]> {
+        match id {
+            Id::Hex(hex) => Cow::Owned(hex_text(hex).into_bytes()),
+            Id::Name(name) => Cow::Borrowed(self.get(name)),
+        }
     }
 
     pub(crate) fn append(&mut self, other: &Self) {

@@ -460,11 +460,19 @@ impl SessionView {
         let place = self.memory.put(text);
         let slot = self.tree.slot_mut(index);
         let mut is_label = slot.kind == EntryKind::Label;
+        let mut parent = None;
         if let Some(new) = scan.slots.first() {
             slot.take_text(new);
             is_label |= slot.kind == EntryKind::Label;
+            parent = Some(new.parent());
         }
         slot.set_memory(place);
+        // Of one entry, two processes may have said different things.
+        match parent {
+            Some(Parent::Root) => self.tree.hang(index, None, &scan.names),
+            Some(Parent::Id(id)) => self.tree.hang(index, Some(id), &scan.names),
+            _ => {}
+        }
         if let Some(span) = span {
             self.memory.lines.insert(index, span);
         }

@@ -2,7 +2,7 @@
 //! then what who reads the file anew knows.
 
 use super::common::{ASSISTANT, Dir, USER, file, ids, lines, read};
-use leaflog::{MigrationRewrite, SessionManager, SessionView};
+use leaflog::{Leaf, MigrationRewrite, SessionManager, SessionView};
 use std::io::Write as _;
 
 const HEADER: &str =
@@ -156,5 +156,35 @@ fn b04_an_edit_in_place_is_not_an_append() {
         let own = r#"{"type":"message","id":"00000001","parentId":"n","timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"Hello"}}"#;
         assert_eq!(read(&path), format!("{after}{own}\n"));
         assert_eq!(ids(&m), ids(&SessionView::open(&path).unwrap()));
+    }
+}
+
+// R53d: an entry that both changed has this process's text, and hangs where that text says, whatever the other said.
+#[test]
+fn r53d_an_entry_that_both_changed_hangs_where_its_text_says() {
+    let entry = |id: &str, parent: &str, content: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-02-16T10:00:02.000Z","message":{{"role":"user","content":"{content}"}}}}"#
+        )
+    };
+    let third = entry("o", r#""n""#, "c");
+    let dir = Dir::new();
+    // On none, on itself, on one that is nowhere, on one that hangs on it.
+    for theirs in ["null", r#""n""#, r#""gone""#, r#""o""#] {
+        for ours in [r#""m""#, "null", r#""gone""#] {
+            let path = dir.put("s.jsonl", lines(&[HEADER, FIRST, &entry("n", ours, "b"), &third]));
+            let mut m = dir.options().open(&path).unwrap();
+            let other = dir.put("new", lines(&[HEADER, FIRST, &entry("n", theirs, "theirs"), &third]));
+            std::fs::rename(other, &path).unwrap();
+            m.rewrite_entries(&[("n", &entry("n", ours, "ours"))]).unwrap();
+            assert_eq!(read(&path), lines(&[HEADER, FIRST, &entry("n", ours, "ours"), &third]));
+            let parent =
+                |view: &SessionView| view.entry("n").unwrap().parent().map(|parent| parent.id().unwrap().into_owned());
+            assert_eq!(parent(&m).as_deref(), (ours == r#""m""#).then_some("m"), "{theirs} {ours}");
+            let fresh = SessionView::open(&path).unwrap();
+            assert_eq!(ids(&m), ids(&fresh));
+            assert_eq!(m.report().unwrap(), fresh.report().unwrap());
+            assert_eq!(m.context(Leaf::Last).unwrap(), fresh.context(Leaf::Last).unwrap());
+        }
     }
 }
