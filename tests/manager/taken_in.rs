@@ -152,6 +152,9 @@ fn b04_an_edit_in_place_is_not_an_append() {
         let mut m = dir.options().open(&path).unwrap();
         std::fs::write(&path, after).unwrap();
         m.append_message(USER).unwrap();
+        let there = SessionView::open(&path).unwrap();
+        assert_eq!(ids(&m), ids(&there));
+        assert_eq!(m.context(Leaf::Last).unwrap().to_json(), there.context(Leaf::Last).unwrap().to_json());
         m.rewrite_entries(&[]).unwrap();
         let own = r#"{"type":"message","id":"00000001","parentId":"n","timestamp":"2026-02-16T10:20:30.000Z","message":{"role":"user","content":"Hello"}}"#;
         assert_eq!(read(&path), format!("{after}{own}\n"));
