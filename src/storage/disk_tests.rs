@@ -1,6 +1,6 @@
 //! What an operation on the file system is made of.
 
-use super::{Op, create_dir, create_new, dir_of, faults, write_once};
+use super::{Identity, Op, create_dir, create_new, dir_of, faults, write_once};
 #[cfg(unix)]
 use super::{open_hidden, open_lock, open_plain};
 use std::path::Path;
@@ -76,5 +76,16 @@ fn b18_links_and_pipes() {
     std::os::unix::fs::symlink(&pipe, &to_pipe).unwrap();
     for path in [&pipe, &to_pipe] {
         assert_eq!(open_plain(path).unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
+    }
+}
+
+// A5: a later file that was given the inode of an earlier one is another file, by its time of birth or its device.
+// One that grew is the same.
+#[test]
+fn a05_a_file_is_more_than_its_inode() {
+    let file = Identity { device: 1, inode: 2, born: Some(3), len: 4 };
+    assert!(file.is_same_file(&Identity { len: 5, ..file }));
+    for other in [Identity { device: 9, ..file }, Identity { inode: 9, ..file }, Identity { born: Some(9), ..file }] {
+        assert!(!file.is_same_file(&other));
     }
 }
