@@ -98,6 +98,10 @@ impl SessionLock {
                 Ok(TryLock::Taken) => true,
                 Ok(TryLock::NoLocks) => false,
                 Ok(TryLock::Busy) => {
+                    if !disk::is_at(&file, &self.path) {
+                        // Whoever holds it holds the lock of another name, or of none.
+                        continue;
+                    }
                     self.file = Some(file);
                     return Err(busy("session's lock", self.timeout, &self.path));
                 }

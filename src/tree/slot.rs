@@ -161,11 +161,11 @@ impl Slot {
         self.flags = self.flags & !OF_TEXT | other.flags & OF_TEXT;
     }
 
-    /// The text of the same entry says the same here as there, as far as it is kept.
+    /// The text of the same entry says the same here as there, as far as it is kept; but for references to
+    /// blobs, of which only that there may be some is known.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        const OF_TEXT: u8 = BLOB_REFERENCE | PROVIDER_PAYLOAD;
-        (self.kind, self.role, self.time, self.flags & OF_TEXT)
-            == (other.kind, other.role, other.time, other.flags & OF_TEXT)
+        (self.kind, self.role, self.time, self.has_provider_payload())
+            == (other.kind, other.role, other.time, other.has_provider_payload())
     }
 
     pub(crate) fn clear_in_cycle(&mut self) {

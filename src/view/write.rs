@@ -4,6 +4,7 @@
 use super::SessionView;
 use super::recent::{Kept, Recent};
 use super::texts::drop_provider_payload;
+use crate::blob::references;
 use crate::entry::{CURRENT_SESSION_VERSION, EntryKind, Header, Role, TitleSlot, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::{Json, Object, quoted};
@@ -217,6 +218,10 @@ impl SessionView {
                 && match (self.in_memory(index), recent.get(&index)) {
                     (Some(text), _) => pending.changed.contains(&index) || found.has_line_of(count, text)?,
                     (None, Some(kept)) => found.has_line_of(count, &self.memory.recent.text(kept))?,
+                    // A scan marks more texts than those that have references, by what stands beside them.
+                    (None, None) if other.has_blob_reference() && !slot.has_blob_reference() => {
+                        slot.says_the_same(other) && references(&found.stored_text(count)?).is_empty()
+                    }
                     (None, None) => slot.says_the_same(other),
                 };
             if !same {
