@@ -626,7 +626,7 @@ impl SessionFile {
     /// What this process wrote is at the path no more: the file was replaced, written over, cut or removed. Or
     /// the disk did not take it.
     pub(crate) fn has_lost_writes(&self, view: &SessionView) -> Result<bool> {
-        if self.gone_said {
+        if self.gone_said && self.inner.look()?.is_none() {
             // It is made again on purpose only.
             return Err(gone(&self.inner.path));
         }

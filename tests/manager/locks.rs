@@ -47,6 +47,20 @@ fn a04_a_lock_file_under_another_name() {
     assert_eq!(read(&dir.shop().with_extension("before").join(file(&m).file_name().unwrap())).lines().count(), 2);
 }
 
+// A4: whoever holds a lock file that was at the path before holds nothing that an append waits for.
+#[test]
+fn a04_a_lock_that_is_held_under_another_name() {
+    let dir = Dir::new();
+    let mut m = dir.options().lock_timeout(Duration::ZERO).create("/home/ada/shop").unwrap();
+    m.append_message(ASSISTANT).unwrap();
+    let held = hold_lock(&file(&m));
+    assert_eq!(m.append_message(USER).unwrap_err().code(), ErrorCode::Locked);
+    fs::rename(beside(&file(&m), ".lock"), dir.path().join("lock")).unwrap();
+    m.append_message(USER).unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", "00000002", "00000003"]);
+    drop(held);
+}
+
 // A4: only the lock file has another name, and a rename looks at the path each time.
 #[test]
 fn a04_a_lock_file_that_was_copied_back() {
@@ -208,6 +222,20 @@ fn g12_an_open_session_is_deleted() {
     // This one did not look since the first time: what it knows of is not there.
     assert_eq!(third.move_to("/home/ada/b").unwrap_err().code(), ErrorCode::Gone);
     assert_eq!(third.cwd(), Path::new("/home/ada/shop"));
+}
+
+// G12: a session that another process made again is there: what this one has not written goes to it.
+#[test]
+fn g12_a_deleted_session_that_another_process_made_again() {
+    let dir = Dir::new();
+    let mut m = dir.create();
+    m.append_message(ASSISTANT).unwrap();
+    let mut other = dir.options().open(file(&m)).unwrap();
+    FileSessionStorage.delete_session_with_artifacts(file(&m)).unwrap();
+    assert_eq!(other.append_message(USER).unwrap_err().code(), ErrorCode::Gone);
+    m.ensure_on_disk().unwrap();
+    other.flush().unwrap();
+    assert_eq!(ids(&SessionView::open(file(&m)).unwrap()), ["00000001", &*leaf(&other).unwrap()]);
 }
 
 // R53b, F5: what a person removes is written again.

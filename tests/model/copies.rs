@@ -200,7 +200,7 @@ impl World {
                 self.rewrite(state);
             }
             if self.refused {
-                *state = before;
+                *state = State { gone_said: state.gone_said, ..before };
             }
             self.settle(result);
             return;
@@ -210,6 +210,14 @@ impl World {
             self.flushed(state);
         } else {
             self.left(state);
+        }
+        if !self.refused && state.started && self.is_deleted(state) && !state.gone_said {
+            state.gone_said = true;
+            self.refuse(ErrorCode::Gone);
+        }
+        if self.refused {
+            self.settle(result);
+            return;
         }
         let artifacts = (old.with_extension(""), new.with_extension(""));
         let has_artifacts = self.place.place != Where::Memory && self.artifacts.contains_key(&artifacts.0);

@@ -103,6 +103,26 @@ impl Item {
         Self { body, fixed, ..self.clone() }
     }
 
+    /// The same entry of another time.
+    pub fn with_time(&self, time: &str) -> Self {
+        let fixed = self.fixed.as_ref().map(|text| text.replacen(&quoted(&self.time), &quoted(time), 1));
+        Self { time: time.to_owned(), fixed, ..self.clone() }
+    }
+
+    /// A message with another key where [`Message`] has one that nothing looks at.
+    pub fn with_other_key(&self) -> Self {
+        let body = Rc::clone(&self.body);
+        let body: Body = Rc::new(move |form| {
+            let (before, mut after) = body(form);
+            let key = after.rfind(",\"x\":").map(|at| (at, "y"));
+            if let Some((at, new)) = key.or_else(|| after.rfind(",\"y\":").map(|at| (at, "x"))) {
+                after.replace_range(at + 2..at + 3, new);
+            }
+            (before, after)
+        });
+        Self { body, ..self.clone() }
+    }
+
     pub fn with_body(&self, body: Body) -> Self {
         Self { body, fixed: None, ..self.clone() }
     }

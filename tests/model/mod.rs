@@ -130,6 +130,23 @@ mod tests {
         run(Where::Files, false, steps);
     }
 
+    // A scan suspects a reference to a blob where an escape stands in the next line: that is no edit of the
+    // file, so a branch takes in nothing.
+    #[test]
+    fn a_suspected_reference_is_no_edit() {
+        let msg = |who| Op::Append(who, Append::Message(Message::default()));
+        let steps = [
+            Op::Rewrite(0, vec![]),
+            msg(0),
+            Op::Second,
+            Op::Append(0, Append::Compaction { kept: 0, own_details: Some(14), remote: false, short: true }),
+            Op::Append(1, Append::CustomMessage(3, None)),
+            msg(0),
+            Op::Under(Trouble::Full { room: 0 }, Box::new(Op::BranchFile(1, 0))),
+        ];
+        run(Where::Files, false, steps);
+    }
+
     // R54: nothing, a torn line, or all of it.
     #[test]
     fn killed_appends() {

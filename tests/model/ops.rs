@@ -48,6 +48,8 @@ pub struct Old {
 pub enum Trouble {
     /// Another process holds the lock.
     Locked,
+    /// Another process holds the lock of a file that was at the place of the lock file before.
+    LockedBefore,
     /// The disk has room for so many bytes of each write.
     Full { room: u16 },
     /// The process is killed at an operation on the file system; a write gets as far as this.
@@ -78,9 +80,11 @@ pub enum Outside {
     Half,
     /// Gives the directory another name, and puts a copy in its place: with locks, and what is in use.
     Restored,
-    /// Puts a file in the place of the session, without some of its entries.
+    /// Puts a file in the place of the session, as an editor does that saves by a rename: without some of
+    /// its entries, and with other texts for some.
     Replace {
         without: Vec<Pick>,
+        changed: Vec<(Pick, Edit)>,
         title: Option<u8>,
     },
     /// Cuts the file in place, after so many lines, and goes on.
@@ -88,7 +92,44 @@ pub enum Outside {
         lines: u8,
         half: bool,
     },
+    /// Removes the file.
     Delete,
+    /// Deletes the session, which those are told that have it open.
+    Deleted,
+    LockFile(LockFile),
+    Folder(Folder),
+}
+
+/// What a person changes of an entry.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// When it was made: as long as before.
+    Time(u8),
+    /// A key of a message, which nothing looks at: as long as before.
+    Key,
+    /// All of a message.
+    Whole(Message),
+}
+
+/// What becomes of the lock file of a session.
+#[derive(Clone, Copy, Debug)]
+pub enum LockFile {
+    /// It has another name only.
+    Removed,
+    /// It gets a second name.
+    Linked,
+    /// Another file is at its place.
+    Replaced,
+}
+
+/// What becomes of the folder of a session.
+#[derive(Clone, Copy, Debug)]
+pub enum Folder {
+    /// It has another name for a moment.
+    AwayAndBack,
+    /// It goes to another name.
+    Away,
+    Removed,
 }
 
 /// `who`: the second manager when it is odd and there is one.
@@ -176,11 +217,30 @@ fn outside() -> impl Strategy<Value = Outside> {
         2 => (0u8..8).prop_map(Outside::Junk),
         2 => Just(Outside::Half),
         2 => Just(Outside::Restored),
-        2 => (prop::collection::vec(any::<u8>(), 0..3), prop::option::of(0u8..6))
-            .prop_map(|(without, title)| Outside::Replace { without, title }),
+        3 => (prop::collection::vec(any::<u8>(), 0..3), edits(), prop::option::of(0u8..6))
+            .prop_map(|(without, changed, title)| Outside::Replace { without, changed, title }),
         2 => (any::<u8>(), any::<bool>()).prop_map(|(lines, half)| Outside::Cut { lines, half }),
         2 => Just(Outside::Delete),
+        2 => Just(Outside::Deleted),
+        2 => prop_oneof![
+            Just(LockFile::Removed),
+            Just(LockFile::Linked),
+            Just(LockFile::Replaced),
+        ].prop_map(Outside::LockFile),
+        2 => prop_oneof![Just(Folder::AwayAndBack), Just(Folder::Away), Just(Folder::Removed)]
+            .prop_map(Outside::Folder),
     ]
+}
+
+fn edits() -> impl Strategy<Value = Vec<(Pick, Edit)>> {
+    // Images and long texts are for who writes through the library.
+    let plain = |message| Message { image: None, partial: false, long: false, ..message };
+    let edit = prop_oneof![
+        any::<u8>().prop_map(Edit::Time),
+        Just(Edit::Key),
+        message().prop_map(move |message| Edit::Whole(plain(message))),
+    ];
+    prop::collection::vec((any::<u8>(), edit), 0..3)
 }
 
 fn old() -> impl Strategy<Value = Old> {
@@ -190,6 +250,7 @@ fn old() -> impl Strategy<Value = Old> {
 fn trouble() -> impl Strategy<Value = Trouble> {
     prop_oneof![
         2 => Just(Trouble::Locked),
+        1 => Just(Trouble::LockedBefore),
         2 => (0u16..400).prop_map(|room| Trouble::Full { room }),
         3 => (0u8..24, 0u16..700).prop_map(|(at, room)| Trouble::Killed { at, room }),
     ]

@@ -2,9 +2,10 @@
 
 use super::append::{LABELS, raw, string, text};
 use super::item::{Item, Message, plain};
-use super::ops::{Append, Old, Outside};
+use super::ops::{Append, Edit, Folder, Old, Outside, Pick};
 use super::state::{File, Held, Line, Manager, slot_line};
 use super::world::World;
+use leaflog::FileSessionStorage;
 use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
@@ -16,7 +17,7 @@ impl World {
         if self.place.is_files() {
             return self.outside_at(manager, &path, outside);
         }
-        if matches!(outside, Outside::Restored) {
+        if matches!(outside, Outside::Restored | Outside::Deleted | Outside::LockFile(_) | Outside::Folder(_)) {
             return manager;
         }
         // A storage is used by one manager at a time.
@@ -48,6 +49,9 @@ impl World {
                     self.restore_dir(path.parent().unwrap());
                 }
             }
+            Outside::Deleted => self.delete(path),
+            Outside::LockFile(how) => self.place.change_lock_file(path, *how),
+            Outside::Folder(how) => self.change_folder(path.parent().unwrap(), *how),
             _ => self.change(path, outside),
         }
         manager
@@ -62,6 +66,34 @@ impl World {
         for (_, file) in self.files.iter_mut().filter(|(path, _)| path.parent() == Some(dir)) {
             (file.inode, file.version) = (number, number);
         }
+        self.uses.retain(|_, path| path.parent() != Some(dir));
+    }
+
+    /// Deletes the session on purpose (R56).
+    fn delete(&mut self, path: &Path) {
+        FileSessionStorage.delete_session_with_artifacts(path).unwrap();
+        self.files.remove(path);
+        self.artifacts.remove(&path.with_extension(""));
+        let told: Vec<u64> = self.uses.iter().filter(|(_, at)| *at == path).map(|(id, _)| *id).collect();
+        for id in told {
+            self.uses.remove(&id);
+            self.deleted.insert(id);
+        }
+    }
+
+    fn change_folder(&mut self, dir: &Path, how: Folder) {
+        let other = dir.with_extension(format!("away-{}", self.steps));
+        match how {
+            Folder::AwayAndBack => {
+                std::fs::rename(dir, &other).unwrap();
+                std::fs::rename(&other, dir).unwrap();
+                return;
+            }
+            Folder::Away => std::fs::rename(dir, &other).unwrap(),
+            Folder::Removed => std::fs::remove_dir_all(dir).unwrap(),
+        }
+        self.files.retain(|path, _| path.parent() != Some(dir));
+        self.artifacts.retain(|path, _| path.parent() != Some(dir));
         self.uses.retain(|_, path| path.parent() != Some(dir));
     }
 
@@ -175,7 +207,8 @@ impl World {
                     file.half = Some(item);
                 }
             },
-            Outside::Replace { without, title } => {
+            Outside::Replace { without, changed, title } => {
+                edit(file, changed);
                 let without: Vec<String> = without.iter().filter_map(|at| pick(*at)).map(str::to_owned).collect();
                 file.lines.retain(|line| !matches!(line, Line::Entry(item) if without.contains(&item.id)));
                 if let Some(title) = title {
@@ -189,7 +222,9 @@ impl World {
                 self.files.remove(path);
                 return;
             }
-            Outside::Cut { .. } | Outside::Restored => unreachable!(),
+            Outside::Cut { .. } | Outside::Restored | Outside::Deleted | Outside::LockFile(_) | Outside::Folder(_) => {
+                unreachable!()
+            }
         }
         self.files.get_mut(path).unwrap().version = number;
     }
@@ -308,6 +343,24 @@ impl World {
             file.lines.push(Line::Entry(item));
         }
         file
+    }
+}
+
+/// Changes entries of a file, but for one of an older version.
+fn edit(file: &mut File, changes: &[(Pick, Edit)]) {
+    if file.format < 3 {
+        return;
+    }
+    let mut items: Vec<&mut Item> = file.lines.iter_mut().filter_map(Line::item_mut).collect();
+    let count = items.len();
+    for (pick, edit) in changes.iter().filter(|_| count > 0) {
+        let item = &mut *items[usize::from(*pick) % count];
+        *item = match edit {
+            Edit::Whole(message) if item.kind == "message" => item.with_body(message.body()),
+            Edit::Key if item.kind == "message" => item.with_other_key(),
+            Edit::Time(second) => item.with_time(&format!("2026-01-01T00:01:{:02}.000Z", second % 60)),
+            Edit::Key | Edit::Whole(_) => item.with_time("2026-01-01T00:02:00.000Z"),
+        };
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where the sessions are kept, and where ids and times come from.
 
+use super::ops::LockFile;
 use leaflog::{FileSessionStorage, Generator, ManagerOptions, MemorySessionStorage, MigrationRewrite, SessionStorage};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -170,6 +171,12 @@ impl Place {
         }
     }
 
+    pub fn remove_if_there(&self, path: &Path) {
+        if self.read(path).is_some() {
+            self.remove(path);
+        }
+    }
+
     /// What is in the folders of sessions: no hidden files, nothing that was set aside.
     pub fn sessions(&self) -> Vec<PathBuf> {
         let folders: Vec<PathBuf> = super::world::PROJECTS.iter().map(|cwd| self.project(Path::new(cwd))).collect();
@@ -199,11 +206,46 @@ impl Place {
         found
     }
 
-    /// Holds a session's lock as another process would, until it is dropped.
-    pub fn hold_lock(&self, session: &Path) -> fs::File {
+    /// The lock file of a session, and the files that were it before.
+    fn lock_files(&self, session: &Path) -> (PathBuf, Vec<PathBuf>) {
         let name = format!(".{}.lock", session.file_name().unwrap().to_str().unwrap());
-        let file = fs::File::create(session.with_file_name(name)).unwrap();
-        file.try_lock().unwrap();
-        file
+        let before = format!("{name}-before-");
+        let entries = fs::read_dir(session.parent().unwrap()).into_iter().flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let is_before = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(&before);
+        (session.with_file_name(&name), paths.filter(is_before).collect())
+    }
+
+    /// Does something to the lock file of a session. It has another name in any case.
+    pub fn change_lock_file(&self, session: &Path, how: LockFile) {
+        let (lock, before) = self.lock_files(session);
+        if !lock.exists() {
+            return;
+        }
+        let name = lock.file_name().unwrap().to_str().unwrap();
+        let other = lock.with_file_name(format!("{name}-before-{}", before.len()));
+        fs::hard_link(&lock, &other).unwrap();
+        match how {
+            LockFile::Removed => fs::remove_file(lock).unwrap(),
+            LockFile::Linked => {}
+            LockFile::Replaced => {
+                let new = lock.with_file_name("new-lock");
+                fs::write(&new, "").unwrap();
+                fs::rename(new, lock).unwrap();
+            }
+        }
+    }
+
+    /// Holds a session's lock as another process would, until it is dropped. An append to a file that is as
+    /// it was known takes the lock it had before: so that is held too.
+    pub fn hold_lock(&self, session: &Path) -> Vec<fs::File> {
+        let (lock, before) = self.lock_files(session);
+        let mut held: Vec<fs::File> = vec![fs::File::create(lock).unwrap()];
+        held.extend(before.iter().map(|path| fs::File::open(path).unwrap()));
+        for file in &held {
+            // Several names may be of one file.
+            let _: Result<(), fs::TryLockError> = file.try_lock();
+        }
+        held
     }
 }

@@ -14,6 +14,15 @@ pub enum Line {
     Junk(String),
 }
 
+impl Line {
+    pub fn item_mut(&mut self) -> Option<&mut Item> {
+        match self {
+            Self::Entry(item) => Some(item),
+            Self::Junk(_) => None,
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct File {
     /// Lines before the header.
@@ -107,6 +116,8 @@ pub struct State {
     pub version: u64,
     /// The file that says that the session is in use, and by which others are told where it goes.
     pub in_use: Option<u64>,
+    /// It was told that the session was deleted, and said so.
+    pub gone_said: bool,
 }
 
 pub struct Manager {

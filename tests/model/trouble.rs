@@ -1,7 +1,7 @@
 //! Steps with something in their way: a lock that another process holds, a disk that is full, the
 //! end of the process.
 
-use super::ops::{Op, Trouble};
+use super::ops::{LockFile, Op, Trouble};
 use super::state::{File, Line, Manager};
 use super::world::{Now, World};
 use leaflog::internals::faults;
@@ -16,6 +16,13 @@ impl World {
                 let path = self.managers[who].as_ref().unwrap().state.path.clone().unwrap();
                 let held = self.place.hold_lock(&path);
                 self.now = Now::Locked;
+                self.do_step(op);
+                drop(held);
+            }
+            Trouble::LockedBefore => {
+                let path = self.managers[who].as_ref().unwrap().state.path.clone().unwrap();
+                let held = self.place.hold_lock(&path);
+                self.place.change_lock_file(&path, LockFile::Removed);
                 self.do_step(op);
                 drop(held);
             }

@@ -4,7 +4,7 @@ use super::ops::{Op, Target};
 use super::place::{Artifacts, Place, Where, last_session, next_step, now};
 use super::state::{File, Held, Line, Manager, Seen, State, migrated, new_header};
 use leaflog::{ErrorCode, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Folders that do not exist: what they are called does not depend on the machine.
@@ -29,10 +29,14 @@ pub struct World {
     pub now: Now,
     /// A write of this step must fail.
     pub refused: bool,
+    /// With this code, when it matters.
+    pub code: Option<ErrorCode>,
     /// The step said that it succeeded.
     pub acknowledged: bool,
     /// Where each session is that is in use, by the file that says so.
     pub uses: BTreeMap<u64, PathBuf>,
+    /// The files that say that the session was deleted.
+    pub deleted: BTreeSet<u64>,
     /// What the killed process may have written, in order.
     pub written: Vec<(PathBuf, File)>,
 }
@@ -48,8 +52,10 @@ impl World {
             serial: 0,
             now: Now::Fine,
             refused: false,
+            code: None,
             acknowledged: true,
             uses: BTreeMap::new(),
+            deleted: BTreeSet::new(),
             written: Vec::new(),
         };
         world.managers[0] = Some(world.fresh(Path::new(PROJECTS[0])));
@@ -136,7 +142,7 @@ impl World {
         let last = state.entries().next_back().map(|seen| seen.item.id.clone());
         state.leaf = last;
         (state.started, state.wrote, state.rewrite, state.old) = (true, false, false, file.format < 3);
-        state.closed = false;
+        (state.closed, state.gone_said) = (false, false);
         (state.inode, state.version) = (file.inode, file.version);
     }
 
@@ -165,7 +171,10 @@ impl World {
                 result.ok()
             }
             Err(error) if self.refused => {
-                assert_eq!(error.code() == ErrorCode::Locked, self.now == Now::Locked, "{error}");
+                match self.code {
+                    Some(code) => assert_eq!(error.code(), code, "{error}"),
+                    None => assert_eq!(error.code() == ErrorCode::Locked, self.now == Now::Locked, "{error}"),
+                }
                 None
             }
             result => {
@@ -173,6 +182,18 @@ impl World {
                 Some(result.unwrap())
             }
         }
+    }
+
+    /// The step fails.
+    pub fn refuse(&mut self, code: ErrorCode) {
+        if !self.refused {
+            (self.refused, self.code) = (true, Some(code));
+        }
+    }
+
+    /// The session was deleted on purpose, and the manager was told.
+    pub fn is_deleted(&self, state: &State) -> bool {
+        !self.exists(state) && state.in_use.is_some_and(|id| self.deleted.contains(&id))
     }
 
     /// What a manager learns of the file before it writes (R53). Says whether there is a file.
@@ -187,7 +208,13 @@ impl World {
             state.cwd = PathBuf::from(self.files[path].header["cwd"].as_str().unwrap());
             state.path = moved;
         }
+        if self.is_deleted(state) && !state.gone_said {
+            // It is made again on purpose.
+            state.gone_said = true;
+            self.refuse(ErrorCode::Gone);
+        }
         let Some(file) = state.path.as_ref().and_then(|path| self.files.get(path)) else { return false };
+        state.gone_said = false;
         if file.inode == state.inode && file.version == state.version {
             return true;
         }
@@ -283,7 +310,7 @@ impl World {
         state.entries_mut().for_each(|seen| seen.changed = false);
         state.pending_header.clear();
         (state.inode, state.version, state.wrote, state.old) = (number, number, true, false);
-        state.closed = false;
+        (state.closed, state.gone_said) = (false, false);
         state.rewrite = false;
         self.hold(state);
     }
@@ -333,7 +360,9 @@ impl World {
         if !state.started {
             return;
         }
-        if self.has_lost(state) || state.has_unsaved() || state.rewrite {
+        if self.is_deleted(state) && (state.gone_said || state.wrote) {
+            self.refuse(ErrorCode::Gone);
+        } else if self.has_lost(state) || state.has_unsaved() || state.rewrite {
             self.write_append(state);
         }
     }
@@ -395,6 +424,7 @@ impl World {
     pub fn step(&mut self, op: &Op) {
         next_step();
         self.steps += 1;
+        (self.refused, self.code) = (false, None);
         match op {
             Op::Under(trouble, op) if self.place.is_files() => self.under(trouble, op),
             Op::Under(_, op) => self.do_step(op),
@@ -454,8 +484,9 @@ impl World {
                     assert_eq!(real.session_id(), state.text("id").unwrap());
                     manager.real.restore_state(real);
                     let in_use = manager.state.in_use.filter(|_| manager.state.path == state.path);
-                    let wrote = manager.state.wrote && manager.state.path == state.path;
-                    manager.state = State { wrote, closed: false, in_use, ..state };
+                    let is_same = manager.state.path == state.path;
+                    let (wrote, gone_said) = (is_same && manager.state.wrote, is_same && manager.state.gone_said);
+                    manager.state = State { wrote, closed: false, in_use, gone_said, ..state };
                 }
             }
             Op::Reopen { close, .. } if self.persisted() => manager = self.reopen(manager, *close),
@@ -485,6 +516,7 @@ impl World {
         let is_there = state.started && !waits && state.pending_header.is_empty() && self.exists(state);
         if self.persisted() && (!is_there || self.has_lost(state)) {
             state.started = true;
+            state.gone_said = self.is_deleted(state);
             self.ensure(state);
         }
         self.settle(result);
@@ -536,12 +568,16 @@ impl World {
         } else if !self.refused {
             self.begin(state, None);
             if self.persisted() {
-                (state.path, state.started) = (Some(path), true);
+                (state.path, state.started) = (Some(path.clone()), true);
                 self.write_all(state);
             }
         }
         if self.refused {
             *state = before;
+            if !self.files.contains_key(&path) {
+                // What it was to become a session of.
+                self.place.remove_if_there(&path);
+            }
         }
         self.settle(result);
     }
@@ -549,8 +585,9 @@ impl World {
     /// Drops a manager and opens what it left, or begins anew where it left nothing.
     fn reopen(&mut self, mut manager: Manager, close: bool) -> Manager {
         if close {
-            manager.real.close().unwrap();
+            let result = manager.real.close();
             self.left(&mut manager.state);
+            self.settle(result);
         }
         let Manager { real, state, .. } = manager;
         drop(real);
