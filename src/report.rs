@@ -166,6 +166,12 @@ struct Finding {
     text: String,
 }
 
+/// Bytes of a line that are left out.
+fn not_json(bytes: u64, place: &str) -> String {
+    let (noun, verb) = if bytes == 1 { ("byte", "is") } else { ("bytes", "are") };
+    format!("{bytes} {noun} {place} {verb} not JSON, skipped")
+}
+
 impl LoadReport {
     /// How many entries the damage of the file touches: those that are lost, as far as that can be told, those whose
     /// parent is missing, those without an id, and those in a cycle.
@@ -199,10 +205,10 @@ impl LoadReport {
             add(weight, Some(line), what.to_owned());
         }
         for &Fragment { line, bytes } in &self.fragments {
-            add(Weight::Lost, Some(line), format!("{bytes} bytes in front of the entry are not JSON, skipped"));
+            add(Weight::Lost, Some(line), not_json(bytes, "in front of the entry"));
         }
         for &TrailingText { line, bytes } in &self.trailing_text {
-            add(Weight::Lost, Some(line), format!("{bytes} bytes after the entry are not JSON, skipped"));
+            add(Weight::Lost, Some(line), not_json(bytes, "at the end"));
         }
         for MissingParent { id, line, parent_id, instead } in &self.missing_parents {
             let (id, parent_id) = (Shown(id), Shown(parent_id));
@@ -252,7 +258,7 @@ impl LoadReport {
             add(Weight::Line, None, text);
         }
         for &SpreadValue { line, lines } in &self.spread_values {
-            add(Weight::Form, Some(line), format!("a value over {lines} lines; a session has one on each"));
+            add(Weight::Form, Some(line), format!("a value over {lines} lines, read as if it were on one"));
         }
         // Within a weight what concerns no one line comes first, and of one line what was added first.
         findings.sort_by_key(|finding| (finding.weight, finding.line));

@@ -620,7 +620,7 @@ fn u03_a_value_over_several_lines() {
     assert_eq!(view.entries().map(|entry| entry.line()).collect::<Vec<_>>(), [2, 3, 4, 13]);
     let report = view.report().unwrap();
     assert_eq!(report.spread_values.iter().map(|value| (value.line, value.lines)).collect::<Vec<_>>(), [(4, 9)]);
-    assert_eq!(report.to_string(), "line 4: a value over 9 lines; a session has one on each\n");
+    assert_eq!(report.to_string(), "line 4: a value over 9 lines, read as if it were on one\n");
     assert_eq!(report.damaged_entries(), 0);
     assert!(!view.entry("c").unwrap().text().unwrap().json().bytes().contains(&b'\n'));
     // Not JSON as a whole: each line is what it is.
@@ -657,12 +657,19 @@ fn u02_one_finding_for_a_line() {
     let report = view.report().unwrap();
     assert_eq!(
         report.to_string(),
-        "line 3: 3 bytes after the entry are not JSON, skipped\n\
+        "line 3: 3 bytes at the end are not JSON, skipped\n\
          line 4: not JSON, skipped\n\
          line 2: the parent lost of a is not in the file, taken as a root\n\
          and 2 more\n"
     );
     assert_eq!(format!("{report:#}").lines().count(), 5);
+    // What is in front may be no entry; one byte is no bytes.
+    let a = message("a", None, "one");
+    let report = read(format!("{HEADER}\n{a}x\n7 y\n{{{a}\n")).report().unwrap().to_string();
+    let want = ["2: 1 byte at the end is", "3: 1 byte at the end is", "4: 1 byte in front of the entry is"];
+    for (line, want) in report.lines().zip(want) {
+        assert_eq!(line, format!("line {want} not JSON, skipped"));
+    }
 }
 
 // G14: a header that says its time in milliseconds.
