@@ -253,6 +253,28 @@ describe("values of other types", () => {
 		// A panic has no code in the core.
 		assert.deepEqual(codes, [...native.errorCodes(), "INTERNAL"]);
 	});
+
+	// In one number, what says that positions hold was exact for the first two million changes of a process only.
+	test("b16: whether positions hold, and how many entries there are, are two numbers", () => {
+		const { native } = require(path.join(path.dirname(require.resolve("leaflog")), "native.js"));
+		const session = native.inMemory("/w", { env: {} });
+		const stamp = () => {
+			const numbers = new Float64Array(2);
+			native.stamp(session, Buffer.from(numbers.buffer));
+			return [...numbers];
+		};
+		const [generation, none] = stamp();
+		assert.equal(none, 0);
+		native.appendMessage(session, JSON.stringify({ role: "user", content: "a" }));
+		native.appendMessage(session, JSON.stringify({ role: "user", content: "b" }));
+		assert.deepEqual(stamp(), [generation, 2]);
+		const before = native.captureState(session);
+		native.appendMessage(session, JSON.stringify({ role: "user", content: "c" }));
+		native.restoreState(session, before);
+		const [other, two] = stamp();
+		assert.ok(other > generation && Number.isSafeInteger(other));
+		assert.equal(two, 2);
+	});
 });
 
 describe("strings that are no text", () => {
