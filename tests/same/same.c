@@ -515,8 +515,7 @@ int main(int argc, char **argv) {
     }
     CHECK(fclose(log) == 0);
     for (used = 0; used < SLOTS; used++) {
-        leaflog_session_free(sessions[used]);
-        leaflog_state_free(states[used]);
+        close_before();
     }
     leaflog_generator_free(generator);
     drop(&files);

@@ -193,3 +193,5 @@ for (const line of fs.readFileSync(script, "utf8").split("\n")) {
 	if (file !== undefined && !files.includes(file)) files.push(file);
 }
 fs.writeFileSync(logFile, log.join(""));
+// The other faces let go of what is open, too: a process that just ends says nowhere that it did.
+for (const manager of managers) await manager?.close().catch(() => {});

@@ -60,6 +60,10 @@ fn run(script: &str, log: &str) {
         runner.files.extend(file.filter(|file| !runner.files.contains(file)));
     }
     fs::write(log, lines).unwrap();
+    for mut manager in runner.managers.into_iter().flatten() {
+        // As far as it can be written.
+        let _: Result<()> = manager.close();
+    }
 }
 
 /// `{{N:TEXT}}` written out.
