@@ -146,8 +146,10 @@ fn g01_damage_is_said() {
     let want =
         format!("leaflog: {file}: warning: the file is damaged, which touches 4 entries: leaflog check {file}\n");
     for command in ["context", "show"] {
-        let ran = run([command, file]);
-        assert_eq!((ran.code, ran.err), (0, want.clone()), "{command}");
+        for args in [vec![command, file], vec![command, "--json", file]] {
+            let ran = run(&args);
+            assert_eq!((ran.code, ran.err), (0, want.clone()), "{args:?}");
+        }
     }
     let ran = crate::finish(crate::tool(["resume", "19191919-0002"]).env("PI_CODING_AGENT_DIR", dir.path()));
     assert_eq!((ran.code, ran.out, ran.err), (0, format!("{file}\n"), want));

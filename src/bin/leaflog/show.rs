@@ -28,7 +28,11 @@ pub fn run(args: &ShowArgs, out: &mut Out) -> Result<Exit, Failure> {
         None => view.leaf(),
     };
     if args.json {
-        return rows::write(&view, &name, leaf, args, out);
+        rows::write(&view, &name, leaf, args, out)?;
+        out.flush()?;
+        let report = view.report().map_err(|error| Failure::of(&error, &name))?;
+        open::warn_of_damage(&report, &name, &input.argument());
+        return Ok(Exit::Fine);
     }
     let forest = Forest::new(&view);
     let path = match leaf {
