@@ -1341,7 +1341,7 @@ leaflog_status leaflog_session_create(struct leaflog_str cwd,
                                       struct leaflog_error **error);
 
 /// The session at `path`, of the project that its header names. A missing or empty file becomes a
-/// new session at exactly that path; bytes that are no session are set aside first, never lost.
+/// new session at exactly that path; bytes that are not a session are set aside first, never lost.
 leaflog_status leaflog_session_open(struct leaflog_str path,
                                     const struct leaflog_options *options,
                                     struct leaflog_session **session,

@@ -85,7 +85,7 @@ fn list_for_a_person() {
     let words: Vec<&str> = lines[2].split_whitespace().collect();
     let size = fs::metadata(home.file("one", "00aa000000000001")).unwrap().len().to_string();
     assert_eq!(words[5..], ["1", &size, "~/one", "00aa000000000001"]);
-    assert_eq!(ran.err, "leaflog: 1 file is no session or cannot be read; --problems says why\n");
+    assert_eq!(ran.err, "leaflog: 1 file is not a session or cannot be read; --problems says why\n");
     // Columns stand below one another.
     let column = |line: &str| line[..line.find("~/one").unwrap()].chars().count();
     assert_eq!(column(lines[1]), column(lines[2]));

@@ -44,7 +44,7 @@ pub extern "C" fn leaflog_session_create(
 }
 
 /// The session at `path`, of the project that its header names. A missing or empty file becomes a
-/// new session at exactly that path; bytes that are no session are set aside first, never lost.
+/// new session at exactly that path; bytes that are not a session are set aside first, never lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn leaflog_session_open(
     path: leaflog_str,

@@ -80,7 +80,7 @@ pub enum Command {
     Context(ContextArgs),
     /// Report what is wrong with session files.
     ///
-    /// Lines that are no entries, ids on several lines, parents that are not there, cycles,
+    /// Lines that are not entries, ids on several lines, parents that are not there, cycles,
     /// compactions that keep nothing, blobs that are missing or damaged, a version that is too new.
     /// After a file that cannot be read the others are checked all the same; the exit code is the
     /// worst of all.
@@ -113,13 +113,13 @@ pub enum Command {
     /// List the sessions of a project, or of all, the newest first.
     ///
     /// Every file is read once: when the session was used last, its title or first message, messages, size,
-    /// project, session id. Files that are no sessions or cannot be read do not stop the listing;
+    /// project, session id. Files that are not sessions or cannot be read do not stop the listing;
     /// --problems names them.
     #[command(after_help = after_help(&[
         ("leaflog list", "the sessions of the project in this folder"),
         ("leaflog list --all --limit 20", "the newest of all projects, sub-agents too"),
         ("leaflog list --all --ndjson | jq -r .path", "for programs"),
-        ("leaflog list --all --problems", "the files that are no sessions or cannot be read"),
+        ("leaflog list --all --problems", "the files that are not sessions or cannot be read"),
     ]))]
     List(ListArgs),
     /// Show the latest sessions of a project from the beginnings and ends of their files.
@@ -260,7 +260,7 @@ pub struct ListArgs {
     /// List at most N
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub limit: Option<usize>,
-    /// Name the files that are no sessions or cannot be read, instead of the sessions
+    /// Name the files that are not sessions or cannot be read, instead of the sessions
     #[arg(long)]
     pub problems: bool,
     /// Print a JSON array

@@ -30,7 +30,7 @@ fn asked(path: &Path) -> Result<bool, Failure> {
     let metadata = fs::symlink_metadata(path)
         .map_err(|error| Failure::of(&leaflog::Error::io(error, "cannot delete the session", path), &name))?;
     let mut err = io::stderr().lock();
-    // A file that is no session can be deleted too.
+    // A file that is not a session can be deleted too.
     let title = SessionView::open(path).ok().and_then(|view| view.title().map(|title| one_line(title, 60)));
     let title = title.map(|title| format!(" \u{201c}{title}\u{201d}")).unwrap_or_default();
     writeln!(err, "{}{title}, {}", clean(&name), long_size(metadata.len()))?;

@@ -76,7 +76,7 @@ pub fn run(args: &ListArgs, out: &mut Out) -> Result<Exit, Failure> {
         open::no_sessions(project.as_deref());
     }
     if !listing.problems.is_empty() {
-        let files = count(listing.problems.len() as u64, "file is no session", "files are no sessions");
+        let files = count(listing.problems.len() as u64, "file is not a session", "files are not sessions");
         complain(format_args!("{files} or cannot be read; --problems says why"));
     }
     if !listing.links.is_empty() {
