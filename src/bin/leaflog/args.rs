@@ -137,6 +137,9 @@ pub enum Command {
     ]))]
     Resume(ResumeArgs),
     /// Delete a session and its folder of artifacts.
+    ///
+    /// A file that was set aside when the session took its place (`NAME.invalid-TIME`) goes too. A program that has the
+    /// session open is told with its next write.
     #[command(after_help = after_help(&[
         ("leaflog delete session.jsonl", "says what would go, and asks"),
         ("leaflog delete 1470bb --yes", "without asking"),
