@@ -434,3 +434,22 @@ fn b08_a_file_that_is_replaced_after_another_wrote_to_it() {
     std::fs::rename(&older, &path).unwrap();
     assert!(file.has_lost_writes(&view).unwrap());
 }
+
+// A1: what appears at the new place under the locks of both, made by a program that knows no lock, is neither replaced nor
+// added to, and the session stays where it is.
+#[test]
+fn a01_a_file_that_appears_while_a_session_is_moved() {
+    let dir = tempfile::tempdir().unwrap();
+    let [path, new] = ["s.jsonl", "new.jsonl"].map(|name| dir.path().join(name));
+    let before = format!("{HEADER}\n{}\n", entry("00000001", "null"));
+    std::fs::write(&path, &before).unwrap();
+    let session = |path: &Path| SessionFile::new(path, BlobStore::new(dir.path().join("blobs")), Duration::ZERO, false);
+    let (mut from, mut to) = (session(&path), session(&new));
+    let mut view = from.open(true, 0).unwrap().unwrap();
+    let appears = |_: &mut SessionView, _: &mut Pending| std::fs::write(&new, "theirs").unwrap();
+    let along = || panic!("the artifacts stay");
+    let moved = from.move_to(&mut to, &mut view, &mut Pending::default(), 0, appears, along);
+    assert_eq!(moved.unwrap_err().code(), ErrorCode::AlreadyExists);
+    assert_eq!(std::fs::read(&new).unwrap(), b"theirs");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+}
