@@ -38,3 +38,16 @@ pub fn artifact_path(session_file: String, id: String) -> Option<String> {
 pub fn session_save_artifact(session: &Handle, content: &[u8], tool_type: String) -> napi::Result<String> {
     session.run(|manager| manager.save_artifact(content, &tool_type))
 }
+
+/// Takes the next artifact's id and file; nothing when the session has no file that artifacts are kept beside.
+#[napi(catch_unwind)]
+pub fn session_allocate_artifact(session: &Handle, tool_type: String) -> napi::Result<Option<Vec<String>>> {
+    let made = session.run(|manager| manager.allocate_artifact_path(&tool_type))?;
+    Ok(made.map(|(id, path)| vec![id, path.to_string_lossy().into_owned()]))
+}
+
+#[napi(catch_unwind)]
+pub fn session_artifact_path(session: &Handle, id: String) -> napi::Result<Option<String>> {
+    let path = session.run(|manager| Ok(manager.artifact_path(&id)))?;
+    Ok(path.map(|path| path.to_string_lossy().into_owned()))
+}

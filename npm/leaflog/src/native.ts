@@ -129,6 +129,8 @@ interface SyncNative {
 	artifactSave(sessionFile: string, content: Uint8Array, toolType: string): string;
 	artifactPath(sessionFile: string, id: string): string | null;
 	sessionSaveArtifact(session: Handle, content: Uint8Array, toolType: string): string;
+	sessionAllocateArtifact(session: Handle, toolType: string): [id: string, path: string] | null;
+	sessionArtifactPath(session: Handle, id: string): string | null;
 
 	memoryPut(storage: StorageHandle, path: string, text: string, ms: number): void;
 	sessionFolders(cwd: string | undefined, options: NativeOptions): string[];

@@ -487,10 +487,8 @@ export class SessionManager extends SessionReader {
 
 	/** The next artifact's id and path; neither when the session has no file. */
 	async allocateArtifactPath(toolType: string): Promise<ArtifactPath> {
-		const file = this.getSessionFile();
-		if (file === undefined) return {};
-		const [id, artifact] = native.artifactAllocate(file, toolType);
-		return { id, path: artifact };
+		const [id, file] = native.sessionAllocateArtifact(this.#live.handle, toolType) ?? [];
+		return id === undefined ? {} : { id, path: file };
 	}
 
 	/** Saves an artifact and gives its id. Without a file it is kept in memory. */
@@ -500,7 +498,6 @@ export class SessionManager extends SessionReader {
 
 	/** The file of an artifact; `null` when there is none. */
 	async getArtifactPath(id: string): Promise<string | null> {
-		const file = this.getSessionFile();
-		return file === undefined ? null : native.artifactPath(file, id);
+		return native.sessionArtifactPath(this.#live.handle, id);
 	}
 }

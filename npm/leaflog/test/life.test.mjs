@@ -304,6 +304,12 @@ describe("the life of a session", () => {
 		assert.equal(await session.getArtifactPath("9"), null);
 		assert.equal(await session.getArtifactPath("../8"), null);
 		await assert.rejects(session.allocateArtifactPath("../x"), { code: "INVALID_ARGUMENT" });
+		// A file of another name has no directory of artifacts: they are kept in memory.
+		await session.setSessionFile(path.join(path.dirname(dir), "session.txt"));
+		assert.equal(session.getArtifactsDir(), null);
+		assert.deepEqual(await session.allocateArtifactPath("bash"), {});
+		assert.equal(await session.saveArtifact("x", "bash"), "0");
+		assert.equal(await session.getArtifactPath("0"), null);
 		const memory = SessionManager.inMemory("/x");
 		assert.equal(memory.getArtifactsDir(), null);
 		assert.deepEqual(await memory.allocateArtifactPath("bash"), {});
