@@ -191,9 +191,16 @@ pub(crate) fn scan(source: &Source, threads: Option<NonZero<usize>>) -> Result<S
                 // The system gives no more threads: this one does the part.
                 Err(_) => scan_range(source, range.clone(), true),
             };
-            whole.append(part?)?;
+            match (&mut whole, part?) {
+                (Some(whole), Some(part)) => whole.append(part)?,
+                _ => whole = None,
+            }
         }
-        Ok(whole)
+        match whole {
+            Some(whole) => Ok(whole),
+            // A part began in the middle of a value.
+            None => Ok(scan_range(source, 0..source.len(), false)?.unwrap_or_default()),
+        }
     })
 }
 
@@ -364,17 +371,17 @@ impl<F: Search> OnValue for LoneObject<'_, F> {
     fn value(&mut self, _start: usize, _end: usize) {}
 }
 
-/// Where a part may begin: the first line that starts at `from` or later, with an object that is no part of a value over
-/// several lines. Those are set in, or end with a bracket; when there are only such lines, any of them.
+/// Where a part may begin: the first line that starts at `from` or later, with an object that is likely no part of a value
+/// over several lines. Those are mostly set in; when there are only such lines, any of them.
 fn part_start(source: &Source, from: u64) -> Result<u64> {
     const TRIES: usize = 1000;
     let first = line_start(source, from)?;
     let mut at = first;
     for _ in 0..TRIES {
-        if at + 2 > source.len() {
+        if at >= source.len() {
             break;
         }
-        if *source.read(at, 2)? == *b"{\"" {
+        if *source.read(at, 1)? == *b"{" {
             return Ok(at);
         }
         at = line_start(source, at + 1)?;
@@ -397,14 +404,19 @@ fn line_start(source: &Source, from: u64) -> Result<u64> {
     Ok(source.len())
 }
 
-/// Scans the lines of `range`, which starts and ends with a line.
-fn scan_range(source: &Source, range: Range<u64>, collect_usages: bool) -> Result<Scan> {
+/// Scans the lines of `range`, which starts and ends with a line. `None` when a value that begins in it may go on
+/// behind it.
+fn scan_range(source: &Source, range: Range<u64>, collect_usages: bool) -> Result<Option<Scan>> {
     let mut part = Scan { collect_usages, ..Scan::default() };
     let mut reader = Reader::new();
+    let is_last = range.end == source.len();
+    let mut is_whole = true;
     pieces(source, range, usize::MAX, &mut Vec::new(), |bytes, offset, end| {
-        part.piece(&mut reader, bytes, offset, end == End::Last)
+        let done = part.piece(&mut reader, bytes, offset, end == End::Last && is_last)?;
+        is_whole = end != End::Last || done == bytes.len();
+        Ok(done)
     })?;
-    Ok(part)
+    Ok(is_whole.then_some(part))
 }
 
 /// Where a piece ends.

@@ -297,6 +297,32 @@ fn borders_between_threads() {
     same(&scan(&bytes(open.clone()), threads(2)).unwrap(), &scan(&bytes(open), threads(1)).unwrap(), "no end");
 }
 
+// U3: where a part begins in the middle of a value, however it is set in, the value is read all the same.
+#[test]
+fn u03_a_value_over_a_border_between_threads() {
+    let lines = usize::try_from(BYTES_A_THREAD).unwrap() / 2 + 50_000;
+    let shapes = [
+        // More lines than are looked at for a better border.
+        ("{\"type\":\"custom\",\"data\":[\n", " 1,\n".repeat(lines)),
+        ("{\n", "\"k\":\n1,\n".repeat(lines / 2)),
+        // Lines that look like the start of an entry.
+        ("{\"type\":\"custom\",\"data\":[\n", "{\"type\":\"custom\"},\n".repeat(lines / 4)),
+        ("{\"type\":\"custom\",\"data\":[\n", "{\n\"type\":\"custom\"},\n".repeat(lines / 4)),
+    ];
+    for (begin, middle) in shapes {
+        let end = if begin == "{\n" { "\"type\":\"custom\"}" } else { "1]}" };
+        let text = format!("{ENTRY}\n{begin}{middle}{end}\n{ENTRY}\n");
+        assert!(text.len() as u64 > 2 * BYTES_A_THREAD);
+        let spread = 2 + middle.matches('\n').count() as u64;
+        let (_kept, from_file) = file(text.as_bytes());
+        for (source, count) in [(&from_file, 2), (&bytes(text), 4)] {
+            let scan = scan(source, threads(count)).unwrap();
+            assert_eq!(lines_of(&scan), [1, 2, 2 + spread], "{count} threads, {begin:?}");
+            assert_eq!((scan.others.len(), scan.line_count), (0, 2 + spread));
+        }
+    }
+}
+
 #[test]
 fn starts_of_lines() {
     let text = "ab\n\ncd\n".to_owned() + &"x".repeat(5000) + "\ny";
