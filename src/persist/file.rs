@@ -462,7 +462,11 @@ impl SessionFile {
     /// Takes in what others did to the file.
     pub(crate) fn catch_up(&mut self, view: &mut SessionView, pending: &mut Pending, now_ms: i64) -> Result<()> {
         let (_held, now) = self.lock(true, view)?;
-        self.inner.catch_up(now, view, pending, now_ms).map(|_: Found| ())
+        match self.inner.catch_up(now, view, pending, now_ms)? {
+            Found::Known => Ok(()),
+            // What was removed may have been written over before.
+            Found::Nothing => self.inner.verify_missing(view, pending),
+        }
     }
 
     /// Reads the file again, when somebody wrote over it in place, before its lines are copied.
@@ -919,7 +923,9 @@ impl Inner {
     /// is nowhere: what this process has goes on.
     fn verify_missing(&mut self, view: &mut SessionView, pending: &mut Pending) -> Result<()> {
         match self.verify(view, pending, false) {
-            Err(error) if error.code() == ErrorCode::NotFound => self.start_over(view, pending),
+            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::NotASession) => {
+                self.start_over(view, pending)
+            }
             result => result,
         }
     }

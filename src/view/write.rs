@@ -203,6 +203,9 @@ impl SessionView {
     /// `found`, which was read from the same file just now, has the lines of this view where this view has them,
     /// and no others.
     pub(crate) fn has_lines_of(&self, found: &mut Self, pending: &Pending) -> Result<bool> {
+        if self.is_migrated() != found.is_migrated() {
+            return Ok(false);
+        }
         found.migrate_header();
         found.set_header_fields(pending);
         let (tree, there) = (&self.tree, &found.tree);

@@ -190,6 +190,24 @@ fn u09_an_append_after_an_edit_and_rm() {
     }
 }
 
+// U9: the same when an entry is changed that does not stand where it stood in the file that was removed.
+#[test]
+fn u09_a_change_after_an_edit_and_rm() {
+    for (from, to) in EDITS {
+        let dir = tempfile::tempdir().unwrap();
+        let (manager, path) = three(dir.path());
+        drop(manager);
+        let mut manager = options(dir.path()).open(&path).unwrap();
+        let id = ids(&manager)[2].clone();
+        let mut expected = edit(&path, from, to);
+        expected[3] = expected[3].replace("\"content\":\"", "\"content\":\"mine: ");
+        fs::remove_file(&path).unwrap();
+        manager.rewrite_entries(&[(&id, &expected[3])]).unwrap();
+        assert_eq!(lines(&path), expected, "{to}");
+        is_sound(&manager, &path);
+    }
+}
+
 // U10: a fork, a branch and a move of a file that was edited have the edit. With and without an append between.
 #[test]
 fn u10_copies_after_an_edit() {
@@ -352,6 +370,23 @@ fn lock_of(path: &Path) -> File {
     lock
 }
 
+// The header that an editor saved is of an older version: the next rewrite writes one of this version.
+#[test]
+fn u09_an_older_header() {
+    for removed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut manager, path) = three(dir.path());
+        let before = lines(&path);
+        edit(&path, "\"version\":3", "\"version\":2");
+        if removed {
+            fs::remove_file(&path).unwrap();
+        }
+        manager.rewrite_entries(&[]).unwrap();
+        assert_eq!(lines(&path), before);
+        is_sound(&manager, &path);
+    }
+}
+
 // Nothing holds the file open, and it is removed: what this process wrote is written again, and later calls work.
 #[test]
 fn u09_released_and_removed() {
@@ -361,7 +396,8 @@ fn u09_released_and_removed() {
         |manager| manager.rewrite_entries(&[]).unwrap(),
         |manager| manager.ensure_on_disk().unwrap(),
     ];
-    for next in next {
+    // Something else may be in its place, which is no session.
+    for (next, is_empty) in next.into_iter().flat_map(|next| [(next, false), (next, true)]) {
         let dir = tempfile::tempdir().unwrap();
         let (manager, path) = started(dir.path());
         drop(manager);
@@ -369,7 +405,12 @@ fn u09_released_and_removed() {
         let own = manager.append_message(&user("own")).unwrap();
         let line = lines(&path)[3].clone();
         manager.release();
-        fs::remove_file(&path).unwrap();
+        if is_empty {
+            fs::write(dir.path().join("new"), "").unwrap();
+            fs::rename(dir.path().join("new"), &path).unwrap();
+        } else {
+            fs::remove_file(&path).unwrap();
+        }
         next(&mut manager);
         assert_eq!(lines(&path)[1], line);
         assert_eq!(ids(&manager)[0], own);
