@@ -3,7 +3,7 @@
 # make bench  the benchmarks of docs/performance.md
 # make npm    the npm package: addon, types, lints, its suite; part of make test
 # make same   the same operations through Rust, C and JavaScript (after make npm); part of make test
-# make -j5 long   random tests, all at once, for LEAFLOG_LONG_SECONDS, by default an hour (after make npm)
+# make -j6 long   random tests, all at once, for LEAFLOG_LONG_SECONDS, by default an hour (after make npm)
 # make miri   the vector code under Miri, where there is a nightly Rust; part of make test
 #
 # What cannot be had on a machine is said in one line; with LEAFLOG_REQUIRE=1 it is a failure.
@@ -19,7 +19,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 EXAMPLE := examples/agent/sessions/--home-ada-projects-tidewatch--/2026-02-16T09-12-44-120Z_1470bba2d62a6f1b.jsonl
 
 .PHONY: demo test empty-home lint doc bench header test-c install uninstall npm same miri long long-model \
-	long-crash long-processes long-same long-calls
+	long-crash long-edits long-processes long-same long-calls
 
 demo:
 	$(CARGO) build --release --locked --bin leaflog
@@ -64,13 +64,16 @@ test: empty-home lint test-c miri
 empty-home:
 	@chmod -R u+rwx "$(TEST_TMP)" 2>/dev/null; rm -rf "$(TEST_HOME)" "$(TEST_TMP)" && mkdir -p "$(TEST_HOME)" "$(TEST_TMP)"
 
-long: long-model long-crash long-processes long-same long-calls
+long: long-model long-crash long-edits long-processes long-same long-calls
 
 long-model: empty-home
 	$(CARGO) test --locked --all-features --lib -- --test-threads=8 model
 
 long-crash: empty-home
 	$(CARGO) test --locked --all-features --test crash
+
+long-edits: empty-home
+	$(CARGO) test --locked --all-features --test write_faults u09_random_edits
 
 long-processes: empty-home
 	$(CARGO) test --locked --all-features --test processes -- --test-threads=8 two_processes four_processes

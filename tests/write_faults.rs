@@ -5,6 +5,8 @@
 
 #[path = "write_faults/edits.rs"]
 mod edits;
+#[path = "write_faults/random_edits.rs"]
+mod random_edits;
 mod support;
 
 #[path = "write_faults/files.rs"]

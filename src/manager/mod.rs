@@ -356,10 +356,10 @@ impl SessionManager {
     pub fn rewrite_entries(&mut self, changes: &[(&str, &str)]) -> Result<()> {
         self.check_latch()?;
         if let Err(error) = self.replace_texts_of(changes) {
-            if error.code() != ErrorCode::FileChanged {
+            if !matches!(error.code(), ErrorCode::FileChanged | ErrorCode::NotFound) {
                 return Err(error);
             }
-            // What was read before is read again.
+            // What was read before is read again, where it is now.
             self.write(Backend::catch_up)?;
             self.replace_texts_of(changes)?;
         }

@@ -363,11 +363,27 @@ fn a05_another_file_of_the_same_inode() {
     }
 }
 
-fn lock_of(path: &Path) -> File {
+pub(super) fn lock_of(path: &Path) -> File {
     let lock = path.with_file_name(format!(".{}.lock", path.file_name().unwrap().to_str().unwrap()));
     let lock = File::options().write(true).create(true).truncate(false).open(lock).unwrap();
     lock.lock().unwrap();
     lock
+}
+
+// Nothing holds the file open, and another process moves it: an entry is changed where it is now.
+#[test]
+fn u09_released_and_moved() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut manager, path) = three(dir.path());
+    let mut other = options(dir.path()).open(&path).unwrap();
+    let (id, line) = (ids(&other)[0].clone(), lines(&path)[1].replace("question", "mine"));
+    manager.move_to("/home/ada/store").unwrap();
+    other.release();
+    other.rewrite_entries(&[(&id, &line)]).unwrap();
+    let new = manager.session_file().unwrap();
+    assert_eq!((other.session_file(), path.exists()), (Some(new), false));
+    assert_eq!(lines(new)[1], line);
+    is_sound(&other, new);
 }
 
 // The header that an editor saved is of an older version: the next rewrite writes one of this version.
