@@ -216,3 +216,37 @@ fn image_urls() {
     assert!(is_image_data_url("data:image/png;base64,AAAA"));
     assert!(!is_image_data_url("data:image/svg+xml,<svg/>"));
 }
+
+// U6: of lines of one id the last counts, also where an earlier one cost more, or has no usage; through memory, a file, and a file
+// that grows.
+#[test]
+fn u06_usage_with_duplicate_ids() {
+    let message = |id: &str, input: u32, output: u32, cost: &str| {
+        let usage = format!(r#"{{"input":{input},"output":{output},"cost":{{"total":{cost}}}}}"#);
+        usual(id, "null", &format!(r#"{{"role":"assistant","content":[],"usage":{usage}}}"#))
+    };
+    let lines = [
+        message("0000000a", 100, 1, "0.5"),
+        message("0000000b", 20, 2, "0.25"),
+        message("0000000a", 3, 4, "0.125"),
+        message("0000000c", 1000, 8, "4"),
+        usual("0000000c", "null", r#"{"role":"user","content":"no usage"}"#),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let sums = |view: &SessionView| (view.usage().input, view.usage().output, view.usage().cost);
+    assert_eq!(sums(&view(&lines[..2])), (120.0, 3.0, 0.75));
+    assert_eq!(sums(&view(&lines[..3])), (23.0, 6.0, 0.375));
+    assert_eq!(sums(&view(&lines[..4])), (1023.0, 14.0, 4.375));
+    assert_eq!(sums(&view(&lines)), (23.0, 6.0, 0.375));
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("session.jsonl");
+    std::fs::write(&path, [&[HEADER], &lines[..2], &[""]].concat().join("\n")).unwrap();
+    let mut manager = ManagerOptions::new().agent_dir(dir.path()).open(&path).unwrap();
+    let mut text = std::fs::read(&path).unwrap();
+    text.extend_from_slice([&lines[2..], &[""]].concat().join("\n").as_bytes());
+    std::fs::write(&path, text).unwrap();
+    manager.append_message(r#"{"role":"user","content":"takes in what was appended"}"#).unwrap();
+    assert_eq!(sums(&manager), (23.0, 6.0, 0.375));
+    assert_eq!(sums(&SessionView::open(&path).unwrap()), (23.0, 6.0, 0.375));
+}
