@@ -477,6 +477,15 @@ impl SessionFile {
     /// Writes a copy of a session; nothing may be at the path.
     pub(crate) fn write_copy(&mut self, source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<()> {
         let _held = self.lock.acquire(true)?;
+        let written = self.write_copy_locked(source, header, lines);
+        if written.is_err() && !disk::is_there(&self.inner.path) {
+            // Made for a session that is not there.
+            self.lock.remove();
+        }
+        written
+    }
+
+    fn write_copy_locked(&mut self, source: &SessionView, header: &[u8], lines: &[CopyLine]) -> Result<()> {
         if disk::is_there(&self.inner.path) {
             let message = "cannot write the session: the file exists";
             return Err(Error::new(ErrorCode::AlreadyExists, message).at(&self.inner.path));

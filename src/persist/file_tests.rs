@@ -453,3 +453,34 @@ fn a01_a_file_that_appears_while_a_session_is_moved() {
     assert_eq!(std::fs::read(&new).unwrap(), b"theirs");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
 }
+
+// A copy that cannot be made leaves no lock file: nobody would ever look at that name again.
+#[test]
+fn a_copy_that_fails_leaves_no_lock_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let given = dir.path().join("given");
+    let options = || ManagerOptions::new().agent_dir(dir.path().join("agent")).session_dir(&given);
+    let mut manager = options().create(dir.path()).unwrap();
+    let id = manager.append_message(r#"{"role":"assistant","content":[]}"#).unwrap();
+    let path = manager.session_file().unwrap().to_owned();
+    let names = || {
+        let names = std::fs::read_dir(&given).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| !name.ends_with(".use")).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    assert_eq!(before.len(), 2, "the session and its lock: {before:?}");
+    for op in [Op::Write, Op::Rename, Op::SyncDir] {
+        manager.flush().unwrap();
+        faults::plan_every(op, Fault::Fails);
+        let errors = [
+            manager.fork().unwrap_err(),
+            manager.create_branched_session(&id).unwrap_err(),
+            options().fork_from(&path, dir.path()).unwrap_err(),
+        ];
+        faults::end();
+        for error in errors {
+            assert_eq!(error.code(), ErrorCode::Io, "{op:?}");
+        }
+        assert_eq!(names(), before, "{op:?}");
+    }
+}
