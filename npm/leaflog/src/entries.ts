@@ -11,7 +11,7 @@ import {
 } from "./changes";
 import { LeaflogError } from "./errors";
 import { type Handle, native } from "./native";
-import type { AgentMessage, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
+import type { AgentMessage, CompactionEntry, SessionContext, SessionEntry, SessionMessageEntry } from "./types";
 
 /** The fields an entry was given with: it has the very objects among them. */
 type Given = Record<string, unknown>;
@@ -530,6 +530,18 @@ export class Entries {
 			entries.#list[position] = { ...entry, parentId };
 			entries.#untouched[position] = 0;
 		}
+		const held = [...entries.#list.entries()].filter(([, entry]) => entry?.type === "compaction");
+		entries.#parse<CompactionEntry>(
+			native.texts,
+			held.map(([position]) => position),
+			(position, { firstKeptEntryId }) => {
+				const entry = entries.#list[position] as CompactionEntry;
+				if (entry.firstKeptEntryId === firstKeptEntryId) return;
+				// What it keeps from was a label, which is not in the copy.
+				entries.#list[position] = { ...entry, firstKeptEntryId };
+				entries.#untouched[position] = 0;
+			},
+		);
 		return entries;
 	}
 

@@ -227,6 +227,25 @@ describe("the life of a session", () => {
 		await assert.rejects(SessionManager.forkFrom(invalid, "/x", dir), { code: "NOT_A_SESSION" });
 	});
 
+	test("C: createBranchedSession: a compaction that kept from a label keeps from the next entry (G5)", async () => {
+		const session = started();
+		const first = session.appendMessage({ role: "user", content: "1", timestamp: 1 });
+		const label = session.appendLabelChange(first, "here");
+		const second = session.appendMessage({ role: "user", content: "2", timestamp: 2 });
+		const compaction = session.appendCompaction("so far", undefined, label, 100);
+		const before = session.getEntry(compaction);
+		const leaf = session.appendMessage({ role: "user", content: "3", timestamp: 3 });
+		const old = session.getSessionFile();
+		const file = session.createBranchedSession(leaf);
+		assert.equal(session.getEntry(compaction).firstKeptEntryId, second);
+		session.getEntry(leaf).message.content = "changed";
+		await session.rewriteEntries();
+		const kept = (file) => lines(file).find((line) => line.id === compaction).firstKeptEntryId;
+		assert.deepEqual([kept(old), kept(file)], [label, second]);
+		// Where it was it stays what it was.
+		assert.equal(before.firstKeptEntryId, label);
+	});
+
 	test("C: createBranchedSession", async () => {
 		const session = started();
 		const [first, second] = session.getEntries();
