@@ -3,7 +3,7 @@
 use super::item::{Body, FULL, Item, Message, RAW, plain, quoted};
 use super::ops::{Append, Pick};
 use super::place::{last_entries, now};
-use super::state::{Held, Manager, Seen};
+use super::state::{Held, Manager, Seen, State};
 use super::world::{Now, World};
 use leaflog::{AppendError, Compaction, CustomMessage, Error, ErrorCode, SessionInit, SessionManager, TitleSource};
 use std::rc::Rc;
@@ -245,28 +245,53 @@ impl World {
         }
     }
 
+    /// Where an entry stood that is read, something else stands.
+    fn cannot_read(&self, state: &State, is_read: impl Fn(&str) -> bool) -> bool {
+        let Some((_, now)) = self.start.get(&state.inode) else { return false };
+        state.found(now).iter().any(|(seen, text)| text.is_none() && is_read(&seen.item.id))
+    }
+
     pub fn rewrite_entries(&mut self, manager: &mut Manager, changes: &[(Pick, Message)]) {
         let state = &mut manager.state;
-        let mut texts = Vec::new();
+        let mut items: Vec<Item> = Vec::new();
         for (pick, message) in changes {
             let nodes = state.nodes();
             let can = |seen: &&&Seen| matches!(&*seen.item.kind, "message" | "label");
             let can: Vec<String> = nodes.iter().filter(can).map(|seen| seen.item.id.clone()).collect();
             let Some(id) = can.get(usize::from(*pick) % can.len().max(1)) else { continue };
-            let seen = state.entries_mut().rev().find(|seen| seen.item.id == *id).unwrap();
-            let body = match &*seen.item.kind {
+            let before = items.iter().rev().find(|item| item.id == *id);
+            let before = before.unwrap_or_else(|| &state.find(id).unwrap().item);
+            let body = match &*before.kind {
                 "label" => {
                     let label = LABELS[usize::from(message.text) % LABELS.len()];
                     plain(string("targetId", Some(id)) + &string("label", Some(label)))
                 }
                 _ => message.body(),
             };
-            seen.item = seen.item.with_body(body);
-            (seen.whole, seen.changed) = (true, true);
-            texts.push((id.clone(), seen.item.text(FULL)));
+            items.push(before.with_body(body));
         }
-        let texts: Vec<(&str, &str)> = texts.iter().map(|(id, text)| (&**id, &**text)).collect();
+        let texts: Vec<String> = items.iter().map(|item| item.text(FULL)).collect();
+        let texts: Vec<(&str, &str)> = items.iter().zip(&texts).map(|(item, text)| (&*item.id, &**text)).collect();
         let result = manager.real.rewrite_entries(&texts);
+        if self.is_stale(state) && self.cannot_read(state, |id| items.iter().any(|item| item.id == id)) {
+            // What a text is to take the place of is not there: the file is read again first.
+            state.differs.set(true);
+            if !self.sync(state) {
+                self.verify(state);
+            }
+            if self.refused {
+                self.settle(result);
+                return;
+            }
+            if items.iter().any(|item| state.find(&item.id).is_none()) {
+                assert_eq!(result.unwrap_err().code(), ErrorCode::EntryNotFound);
+                return;
+            }
+        }
+        for item in items {
+            let seen = state.entries_mut().rev().find(|seen| seen.item.id == item.id).unwrap();
+            (seen.item, seen.whole, seen.changed) = (item, true, true);
+        }
         if self.persisted() {
             state.started = true;
             self.rewrite(state);

@@ -52,6 +52,7 @@ impl World {
         if !self.refused {
             self.left(state);
         }
+        self.verify(state);
         if self.refused {
             self.settle(result);
             return;
@@ -107,6 +108,7 @@ impl World {
         if !self.refused {
             self.left(&mut manager.state);
         }
+        self.verify(&mut manager.state);
         let state = &mut manager.state;
         if self.refused {
             self.settle(result);
@@ -200,7 +202,8 @@ impl World {
                 self.rewrite(state);
             }
             if self.refused {
-                *state = State { gone_said: state.gone_said, ..before };
+                let gone_said = state.gone_said;
+                *state = State { gone_said, ..before };
             }
             self.settle(result);
             return;
@@ -227,9 +230,10 @@ impl World {
             assert!(self.now != Now::Fine || error.code() == ErrorCode::AlreadyExists);
             return;
         }
-        let before = state.clone();
+        let (before, uses) = (state.clone(), self.uses.clone());
         if !self.refused {
             let had_file = self.exists(state) && self.sync(state);
+            self.verify(state);
             state.started |= had_file;
             if self.refused || !state.started {
                 state.in_use = None;
@@ -246,7 +250,7 @@ impl World {
             }
         }
         if self.refused {
-            *state = before;
+            (*state, self.uses) = (before, uses);
         } else {
             self.files.remove(&old);
             if has_artifacts && let Some(files) = self.artifacts.remove(&artifacts.0) {

@@ -103,6 +103,11 @@ impl Item {
         Self { body, fixed, ..self.clone() }
     }
 
+    /// Its line has less than was said.
+    pub fn is_reduced(&self) -> bool {
+        self.text(Form { whole: true, references: true, payload: true }) != self.line()
+    }
+
     /// The same entry of another time.
     pub fn with_time(&self, time: &str) -> Self {
         let fixed = self.fixed.as_ref().map(|text| text.replacen(&quoted(&self.time), &quoted(time), 1));

@@ -147,6 +147,21 @@ mod tests {
         run(Where::Files, false, steps);
     }
 
+    // A3: the text that is not written yet is another than the one of that id that is in the file.
+    #[test]
+    fn a_state_from_before_a_text_was_changed() {
+        let msg = |who, role| Op::Append(who, Append::Message(Message { role, ..Message::default() }));
+        let steps = [
+            msg(0, 2),
+            Op::Capture(0),
+            Op::Rewrite(0, vec![(0, Message::default())]),
+            Op::Restore(0),
+            msg(0, 0),
+            Op::Rename(0, 0, false),
+        ];
+        run(Where::Files, false, steps);
+    }
+
     // R54: nothing, a torn line, or all of it.
     #[test]
     fn killed_appends() {

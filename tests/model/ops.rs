@@ -92,6 +92,13 @@ pub enum Outside {
         lines: u8,
         half: bool,
     },
+    /// Writes over the file in place, as `:w` of vim or `cat >` do; `look`: then texts are read.
+    InPlace {
+        without: Vec<Pick>,
+        changed: Vec<(Pick, Edit)>,
+        title: Option<u8>,
+        look: bool,
+    },
     /// Removes the file.
     Delete,
     /// Deletes the session, which those are told that have it open.
@@ -221,6 +228,8 @@ fn outside() -> impl Strategy<Value = Outside> {
             .prop_map(|(without, changed, title)| Outside::Replace { without, changed, title }),
         2 => (any::<u8>(), any::<bool>()).prop_map(|(lines, half)| Outside::Cut { lines, half }),
         2 => Just(Outside::Delete),
+        8 => (prop::collection::vec(any::<u8>(), 0..2), edits(), prop::option::weighted(0.2, 0u8..6), any::<bool>())
+            .prop_map(|(without, changed, title, look)| Outside::InPlace { without, changed, title, look }),
         2 => Just(Outside::Deleted),
         2 => prop_oneof![
             Just(LockFile::Removed),

@@ -5,10 +5,10 @@ use super::item::{Item, Message, plain};
 use super::ops::{Append, Edit, Folder, Old, Outside, Pick};
 use super::state::{File, Held, Line, Manager, slot_line};
 use super::world::World;
-use leaflog::FileSessionStorage;
+use leaflog::{ErrorCode, FileSessionStorage};
 use serde_json::Map;
 use sha2::{Digest as _, Sha256};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl World {
     /// Another program does something to the file.
@@ -39,7 +39,6 @@ impl World {
             Outside::Cut { lines, half } => {
                 let is_old = manager.state.old || self.files[path].format < 3;
                 if self.managers[1].is_none() && manager.state.started && !is_old {
-                    manager.captured = None;
                     self.cut(&mut manager, path, *lines, *half);
                 }
             }
@@ -47,6 +46,13 @@ impl World {
                 // What a second one was told is of the files that were before.
                 if self.managers[1].is_none() {
                     self.restore_dir(path.parent().unwrap());
+                }
+            }
+            Outside::InPlace { look, .. } => {
+                self.change(path, outside);
+                if *look {
+                    self.look(&manager);
+                    self.managers[1].as_ref().inspect(|other| self.look(other));
                 }
             }
             Outside::Deleted => self.delete(path),
@@ -62,11 +68,39 @@ impl World {
         let aside = dir.with_extension(format!("before-{}", self.steps));
         std::fs::rename(dir, &aside).unwrap();
         copy_all(&aside, dir);
-        let number = self.next();
-        for (_, file) in self.files.iter_mut().filter(|(path, _)| path.parent() == Some(dir)) {
+        let paths: Vec<PathBuf> = self.files.keys().filter(|path| path.parent() == Some(dir)).cloned().collect();
+        for path in paths {
+            let number = self.next();
+            let file = self.files.get_mut(&path).unwrap();
             (file.inode, file.version) = (number, number);
         }
         self.uses.retain(|_, path| path.parent() != Some(dir));
+    }
+
+    /// Reads the texts of a manager whose file was written over: each is what stands where it stood, or fails.
+    fn look(&self, manager: &Manager) {
+        let (real, state) = (&manager.real, &manager.state);
+        let Some((path, _)) = self.files.iter().find(|(_, file)| file.inode == state.inode) else { return };
+        if !self.is_stale(state) {
+            return;
+        }
+        let now = self.place.read(path).unwrap();
+        let found = state.found(&now);
+        let nodes = state.nodes();
+        for (seen, text) in found {
+            if !nodes.iter().any(|node| std::ptr::eq(*node, seen)) {
+                continue;
+            }
+            match (real.entry(&seen.item.id).unwrap().text(), text) {
+                (Ok(_), Some(_)) if state.old => {}
+                (Ok(real), Some(text)) => assert_eq!(real.json().bytes(), text, "{}", seen.item.id),
+                (Err(error), None) => {
+                    assert_eq!(error.code(), ErrorCode::FileChanged);
+                    state.differs.set(true);
+                }
+                (real, text) => panic!("{real:?} was read, where {text:?} stands"),
+            }
+        }
     }
 
     /// Deletes the session on purpose (R56).
@@ -217,6 +251,28 @@ impl World {
                 file.inode = number;
                 self.place.replace(path, file.text().as_bytes());
             }
+            Outside::InPlace { without, changed, title, .. } => {
+                let has_duplicates = ids.iter().any(|id| ids.iter().filter(|other| *other == id).count() > 1);
+                if has_duplicates {
+                    // Whether a change that no index has is seen does not matter then.
+                    let second = (number % 60) as u8;
+                    edit(file, &changed.iter().map(|(pick, _)| (*pick, Edit::Time(second))).collect::<Vec<_>>());
+                } else {
+                    edit(file, changed);
+                }
+                let without: Vec<String> = without.iter().filter_map(|at| pick(*at)).map(str::to_owned).collect();
+                file.lines.retain(|line| !matches!(line, Line::Entry(item) if without.contains(&item.id)));
+                if let Some(title) = title {
+                    file.header.insert("title".into(), text(*title).into());
+                }
+                let text = file.text();
+                if text.as_bytes() == bytes {
+                    file.half = half;
+                    return;
+                }
+                self.place.write_over(path, text.as_bytes());
+                file.over = number;
+            }
             Outside::Delete => {
                 self.place.remove(path);
                 self.files.remove(path);
@@ -246,32 +302,39 @@ impl World {
         let mut rest = file.lines.clone();
         let head = file.before.len() + 1;
         rest.truncate(whole.saturating_sub(head));
-        let is_there =
-            |id: &str| whole >= head && rest.iter().any(|line| matches!(line, Line::Entry(item) if item.id == id));
-        // What this manager had long ago is lost with the file.
-        let lost =
-            manager.state.entries().any(|seen| seen.own && seen.saved && !seen.recent && !is_there(&seen.item.id));
-        if lost || len == bytes.len() {
-            return;
-        }
         if !piece.is_empty() {
             rest.push(Line::Junk(piece));
         }
         self.place.cut(path, len);
         let number = self.next();
         let state = &mut manager.state;
-        if whole >= head {
+        if len == bytes.len() {
+            // It ended there.
+        } else if whole >= head {
             let file = self.files.get_mut(path).unwrap();
             (file.lines, file.version, file.half) = (rest, number, None);
-            if file.inode == state.inode {
-                // It is read anew.
-                state.entries_mut().for_each(|seen| seen.recent = false);
-            }
+            file.over = number;
+            self.start.insert(file.inode, (file.clone(), bytes[..len].to_vec()));
         } else {
             let file = self.files.remove(path).unwrap();
+            self.start.insert(file.inode, (File { over: number, ..file.clone() }, bytes[..len].to_vec()));
+            manager.captured = None;
             if file.inode == state.inode {
                 state.before.clear();
-                state.lines.retain(|line| matches!(line, Held::Entry(seen) if seen.own));
+                // What this manager had long ago is lost with the file, which is said once.
+                let readable = state.found(&bytes[..len]);
+                let lost: Vec<String> = readable
+                    .iter()
+                    .filter(|(seen, text)| seen.own && !seen.recent && text.is_none())
+                    .map(|(seen, _)| seen.item.id.clone())
+                    .collect();
+                if !lost.is_empty() {
+                    self.refuse(ErrorCode::FileChanged);
+                }
+                state.lines.retain(|line| {
+                    matches!(line, Held::Entry(seen) if (seen.own || seen.changed) && !lost.contains(&seen.item.id))
+                });
+                state.over = number;
                 state.entries_mut().for_each(|seen| seen.saved = false);
                 if state.leaf.as_ref().is_some_and(|leaf| state.find(leaf).is_none()) {
                     state.leaf = None;
@@ -280,6 +343,12 @@ impl World {
         }
         let answer = Message { role: 1, ..Message::default() };
         self.append_what(manager, &Append::Message(answer));
+        if self.refused && !self.files.contains_key(path) {
+            // No session is there until the retry.
+            manager.real.ensure_on_disk().unwrap();
+            (self.refused, self.code, manager.state.started) = (false, None, true);
+            self.ensure(&mut manager.state);
+        }
     }
 
     /// What is done to a file of version 1, where ids follow from the numbers of lines. `false`: it is
@@ -290,7 +359,7 @@ impl World {
         match outside {
             Outside::Junk(_) | Outside::Old(_) | Outside::Delete | Outside::Slot { first: false, .. } => return false,
             // It would change the numbers.
-            Outside::Slot { .. } => return true,
+            Outside::Slot { .. } | Outside::InPlace { .. } => return true,
             Outside::Replace { .. } => {
                 self.place.replace(path, bytes);
                 file.inode = number;
@@ -327,6 +396,7 @@ impl World {
             format: old.version,
             inode: number,
             version: number,
+            over: number,
             half: None,
         };
         for raw in &old.entries {

@@ -160,6 +160,14 @@ impl Place {
         }
     }
 
+    /// Writes over the file that is at the path.
+    pub fn write_over(&self, path: &Path, bytes: &[u8]) {
+        match self.place {
+            Where::Memory => self.replace(path, bytes),
+            _ => fs::write(path, bytes).unwrap(),
+        }
+    }
+
     pub fn cut(&self, path: &Path, len: usize) {
         fs::OpenOptions::new().write(true).open(path).unwrap().set_len(len as u64).unwrap();
     }
@@ -239,6 +247,7 @@ impl Place {
     /// Holds a session's lock as another process would, until it is dropped. An append to a file that is as
     /// it was known takes the lock it had before: so that is held too.
     pub fn hold_lock(&self, session: &Path) -> Vec<fs::File> {
+        fs::create_dir_all(session.parent().unwrap()).unwrap();
         let (lock, before) = self.lock_files(session);
         let mut held: Vec<fs::File> = vec![fs::File::create(lock).unwrap()];
         held.extend(before.iter().map(|path| fs::File::open(path).unwrap()));

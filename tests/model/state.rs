@@ -3,9 +3,13 @@
 use super::item::Item;
 use super::place::{last_session, now};
 use leaflog::{SessionManager, SessionState};
+use serde::Deserialize as _;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A line of a file.
 #[derive(Clone, Debug)]
@@ -35,6 +39,8 @@ pub struct File {
     pub inode: u64,
     /// Another number after each change.
     pub version: u64,
+    /// The last change that was no append.
+    pub over: u64,
     /// The entry of which a program has written a piece, at the end of the file.
     pub half: Option<Item>,
 }
@@ -57,7 +63,7 @@ impl File {
         self.texts().iter().fold(String::new(), |text, line| text + line + "\n")
     }
 
-    pub fn items(&self) -> impl Iterator<Item = &Item> {
+    pub fn items(&self) -> impl DoubleEndedIterator<Item = &Item> {
         self.lines.iter().filter_map(|line| match line {
             Line::Entry(item) => Some(item),
             Line::Junk(_) => None,
@@ -114,6 +120,12 @@ pub struct State {
     pub rewrite: bool,
     pub inode: u64,
     pub version: u64,
+    /// The last change of what stands in the file that it knows of.
+    pub over: u64,
+    /// The file's bytes, as far as it knows them.
+    pub bytes: Rc<Vec<u8>>,
+    /// A text that was read was not what it was: the file is read anew with the next write.
+    pub differs: Rc<Cell<bool>>,
     /// The file that says that the session is in use, and by which others are told where it goes.
     pub in_use: Option<u64>,
     /// It was told that the session was deleted, and said so.
@@ -364,7 +376,43 @@ impl State {
     }
 
     pub fn is_up_to_date(&self, file: &File) -> bool {
-        (self.inode, self.version) == (file.inode, file.version) && !self.has_unsaved()
+        (self.inode, self.version, self.over) == (file.inode, file.version, file.over) && !self.has_unsaved()
+    }
+
+    /// Its text is in memory.
+    fn is_in_memory(seen: &Seen) -> bool {
+        !seen.saved || seen.changed || seen.whole && seen.item.is_reduced()
+    }
+
+    /// What stands in these bytes, which somebody wrote over the file, where each entry stood that is not in
+    /// memory: `None` when it is not an object of its id.
+    pub fn found<'b>(&self, now: &'b [u8]) -> Vec<(&Seen, Option<&'b [u8]>)> {
+        let mut from = 0;
+        let mut all = Vec::new();
+        for seen in self.entries() {
+            let line = if self.old { seen.item.old_line() } else { seen.item.line() };
+            let is_in_memory = Self::is_in_memory(seen);
+            let rest = String::from_utf8_lossy(&self.bytes[from..]);
+            let at = if seen.saved && !seen.changed { rest.find(&line).map(|at| at + from) } else { None };
+            // One that came in this step has not been looked at.
+            let Some(at) = at else { continue };
+            from = at + line.len();
+            if is_in_memory {
+                continue;
+            }
+            let text = now.get(at..from).filter(|text| {
+                // Numbers and texts may be such as no value holds.
+                let mut parser = serde_json::Deserializer::from_slice(text);
+                parser.disable_recursion_limit();
+                let object = HashMap::<String, Box<RawValue>>::deserialize(&mut parser);
+                let is_same = |id: &RawValue| serde_json::from_str(id.get()).is_ok_and(|id: String| id == seen.item.id);
+                object.is_ok_and(|object| self.old || object.get("id").is_some_and(|id| is_same(id)))
+                    && parser.end().is_ok()
+                    && text.ends_with(b"}")
+            });
+            all.push((seen, text));
+        }
+        all
     }
 
     pub fn has_unsaved(&self) -> bool {

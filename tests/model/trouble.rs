@@ -4,6 +4,7 @@
 use super::ops::{LockFile, Op, Trouble};
 use super::state::{File, Line, Manager};
 use super::world::{Now, World};
+use leaflog::ErrorCode;
 use leaflog::internals::faults;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,19 +35,11 @@ impl World {
             }
             Trouble::Killed { at, room } => return self.kill(who, op, usize::from(*at), usize::from(*room)),
         }
-        self.check_files();
         let manager = self.managers[who].as_ref().unwrap();
         let failed = manager.real.persist_status().error.is_some();
-        assert!(!failed || self.refused && self.now == Now::Full, "only a failed write stays in force");
-        (self.now, self.refused) = (Now::Fine, false);
-        if failed {
-            // What is in memory is written in full by the retry (R32, F2).
-            let mut manager = self.managers[who].take().unwrap();
-            manager.real.ensure_on_disk().unwrap();
-            manager.state.started = true;
-            self.ensure(&mut manager.state);
-            self.managers[who] = Some(manager);
-        }
+        let may_fail = self.now == Now::Full || self.code == Some(ErrorCode::FileChanged);
+        assert!(!failed || self.refused && may_fail, "only a failed write stays in force");
+        self.recover(who);
     }
 
     /// Kills the process at an operation of the step: that one and all later ones do nothing. What was
@@ -61,7 +54,7 @@ impl World {
         let Manager { real, state, .. } = self.managers[who].take().unwrap();
         drop(real);
         faults::end();
-        self.now = Now::Fine;
+        (self.now, self.refused, self.code) = (Now::Fine, false, None);
         let after = std::mem::take(&mut self.files);
         for path in self.place.sessions() {
             let file = self.survivor(&path, &before.0, &after);

@@ -1,11 +1,13 @@
 //! The model: what each manager must hold and each file must have in it, and how they become one.
 
+use super::item::Item;
 use super::ops::{Op, Target};
 use super::place::{Artifacts, Place, Where, last_session, next_step, now};
 use super::state::{File, Held, Line, Manager, Seen, State, migrated, new_header};
 use leaflog::{ErrorCode, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Folders that do not exist: what they are called does not depend on the machine.
 pub const PROJECTS: &[&str] = &["/no-such/a", "/no-such/b", "/no-such/c"];
@@ -33,6 +35,8 @@ pub struct World {
     pub code: Option<ErrorCode>,
     /// The step said that it succeeded.
     pub acknowledged: bool,
+    /// Each file as it was before the step, also when it is at no path any more.
+    pub start: BTreeMap<u64, (File, Vec<u8>)>,
     /// Where each session is that is in use, by the file that says so.
     pub uses: BTreeMap<u64, PathBuf>,
     /// The files that say that the session was deleted.
@@ -54,6 +58,7 @@ impl World {
             refused: false,
             code: None,
             acknowledged: true,
+            start: BTreeMap::new(),
             uses: BTreeMap::new(),
             deleted: BTreeSet::new(),
             written: Vec::new(),
@@ -144,6 +149,7 @@ impl World {
         (state.started, state.wrote, state.rewrite, state.old) = (true, false, false, file.format < 3);
         (state.closed, state.gone_said) = (false, false);
         (state.inode, state.version) = (file.inode, file.version);
+        (state.over, state.differs) = (file.over, Rc::default());
     }
 
     /// The same of a manager (R12).
@@ -196,6 +202,42 @@ impl World {
         !self.exists(state) && state.in_use.is_some_and(|id| self.deleted.contains(&id))
     }
 
+    /// The file of an inode, as it is now.
+    fn file_of(&self, inode: u64) -> Option<&File> {
+        let there = self.files.values().find(|file| file.inode == inode);
+        there.or_else(|| self.start.get(&inode).map(|(file, _)| file))
+    }
+
+    /// Somebody wrote over the file that the manager has, and it has not read that.
+    pub fn is_stale(&self, state: &State) -> bool {
+        self.place.is_files() && self.file_of(state.inode).is_some_and(|file| file.over != state.over)
+    }
+
+    /// By the length of the file, or the bytes before where it ended, it is seen that somebody wrote over it.
+    fn is_seen(&self, state: &State) -> bool {
+        let Some((_, now)) = self.start.get(&state.inode) else { return false };
+        let known = &state.bytes;
+        let tail = known.len().saturating_sub(256);
+        let is_tail = || now[tail..known.len()] == known[tail..];
+        state.differs.get() || now.len() < known.len() || now.len() > known.len() && !is_tail()
+    }
+
+    /// Before lines of the file are copied that the manager has, it is read again when somebody wrote over it.
+    pub fn verify(&mut self, state: &mut State) {
+        if !self.refused && self.is_stale(state) {
+            let file = self.file_of(state.inode).unwrap().clone();
+            self.take_over(state, &file, false);
+        }
+    }
+
+    /// The same before the file is written anew.
+    fn verify_and_write(&mut self, state: &mut State) {
+        self.verify(state);
+        if !self.refused {
+            self.write_all(state);
+        }
+    }
+
     /// What a manager learns of the file before it writes (R53). Says whether there is a file.
     pub fn sync(&mut self, state: &mut State) -> bool {
         if self.now == Now::Locked {
@@ -215,20 +257,54 @@ impl World {
         }
         let Some(file) = state.path.as_ref().and_then(|path| self.files.get(path)) else { return false };
         state.gone_said = false;
-        if file.inode == state.inode && file.version == state.version {
-            return true;
+        let is_same = file.inode == state.inode;
+        let is_longer = self.start.get(&file.inode).is_some_and(|(_, now)| now.len() > state.bytes.len());
+        let has_news = is_longer && file.version != state.version && (state.has_unsaved() || state.old);
+        let is_noticed = is_same && file.over != state.over && (self.is_seen(state) || has_news);
+        if is_same && !is_noticed {
+            if file.version == state.version {
+                return true;
+            }
+            if file.over != state.over && !is_longer {
+                // The length is what it was.
+                state.version = file.version;
+                return true;
+            }
         }
-        let grown = file.inode == state.inode && !state.has_unsaved() && !state.old;
+        let grown = is_same && !is_noticed && !state.has_unsaved() && !state.old;
+        let file = file.clone();
+        self.take_over(state, &file, grown);
+        self.hold(state);
+        true
+    }
+
+    /// What a manager has gives way to a file, or with `grown` to what was added to it.
+    fn take_over(&mut self, state: &mut State, file: &File, grown: bool) {
+        // What of it can be read still.
+        let old_file = self.start.get(&state.inode).filter(|(file, _)| file.over != state.over);
+        let readable: Option<Vec<String>> = old_file.map(|(_, now)| {
+            state.found(now).iter().filter(|(_, text)| text.is_some()).map(|(seen, _)| seen.item.id.clone()).collect()
+        });
+        let is_kept = |seen: &Seen| {
+            let in_memory = !seen.saved || seen.changed || seen.recent || seen.whole && seen.item.is_reduced();
+            in_memory || readable.as_ref().is_none_or(|ids| ids.contains(&seen.item.id))
+        };
+        let mut is_lost = false;
         let old: Vec<Seen> = state.entries().cloned().collect();
         let path = state.leaf.as_ref().map(|leaf| state.path_to(leaf)).unwrap_or_default();
         let path: Vec<String> = path.into_iter().map(|seen| seen.item.id.clone()).collect();
         let of = |id: &str| old.iter().filter(|seen| seen.item.id == id).collect::<Vec<_>>();
+        // One that is not written counts as there only when the line is its own (A3).
+        let is_line_of = |seen: &Seen, item: &Item| seen.saved || seen.changed || seen.item.line() == item.line();
+        let is_there =
+            |seen: &Seen| file.items().rfind(|item| item.id == seen.item.id).is_some_and(|item| is_line_of(seen, item));
         let ids: Vec<&str> = file.items().map(|item| &*item.id).collect();
         let mut at = 0;
         let held = |line: &Line| match line {
             Line::Junk(text) => Held::Junk(text.clone()),
             Line::Entry(item) => {
-                let known = of(&item.id);
+                let mut known = of(&item.id);
+                known.retain(|seen| grown || is_line_of(seen, item));
                 let before = ids[..at].iter().filter(|id| **id == item.id).count();
                 let is_last = !ids[at + 1..].contains(&&*item.id);
                 at += 1;
@@ -238,7 +314,8 @@ impl World {
                     true => known.get(before).map(|seen| (*seen).clone()),
                     false if is_last && !known.is_empty() => {
                         let own = known.iter().any(|seen| seen.own);
-                        let recent = known.iter().any(|seen| seen.own && seen.recent) && grown;
+                        let recent =
+                            known.iter().any(|seen| seen.recent && (seen.changed || seen.item.line() == item.line()));
                         let is_same = |seen: &&&Seen| seen.changed || seen.whole && seen.item.line() == item.line();
                         let text = known.iter().rev().find(is_same);
                         let changed = text.is_some_and(|seen| seen.changed);
@@ -253,7 +330,10 @@ impl World {
         state.lines = file.lines.iter().map(held).collect();
         let last = state.entries().next_back().map(|seen| seen.item.id.clone());
         for seen in old.into_iter().filter(|seen| seen.own || seen.changed) {
-            if state.find(&seen.item.id).is_none() {
+            let is_gone = state.find(&seen.item.id).is_none() || !seen.saved && !seen.changed && !is_there(&seen);
+            if is_gone && !is_kept(&seen) {
+                is_lost = true;
+            } else if is_gone {
                 state.lines.push(Held::Entry(Seen { saved: false, own: true, ..seen }));
             } else if seen.changed
                 && let Some(there) = state.entries_mut().rev().find(|other| other.item.id == seen.item.id)
@@ -266,15 +346,22 @@ impl World {
             // The branch goes on where it is gone.
             state.leaf = path.into_iter().rev().find(|id| state.find(id).is_some()).or(last);
         }
-        state.before.clone_from(&file.before);
-        state.header = if file.format < 3 { migrated(file.header.clone()) } else { file.header.clone() };
+        if !grown || file.over == state.over {
+            state.before.clone_from(&file.before);
+            state.header = if file.format < 3 { migrated(file.header.clone()) } else { file.header.clone() };
+        }
         for (key, value) in &state.pending_header {
             state.header.insert(key.clone(), value.clone());
         }
         state.old = file.format < 3;
         (state.inode, state.version) = (file.inode, file.version);
-        self.hold(state);
-        true
+        if !grown {
+            (state.over, state.differs) = (file.over, Rc::default());
+        }
+        if is_lost {
+            // It was written long ago, and is nowhere: this is said once.
+            self.refuse(ErrorCode::FileChanged);
+        }
     }
 
     fn put(&mut self, state: &State, file: File) {
@@ -303,11 +390,13 @@ impl World {
             format: 3,
             inode: number,
             version: number,
+            over: number,
             half: None,
         };
         self.put(state, file);
         state.entries_mut().filter(|seen| !seen.saved).for_each(|seen| (seen.saved, seen.recent) = (true, true));
-        state.entries_mut().for_each(|seen| seen.changed = false);
+        state.entries_mut().for_each(|seen| (seen.recent, seen.changed) = (seen.recent || seen.changed, false));
+        (state.over, state.differs) = (number, Rc::default());
         state.pending_header.clear();
         (state.inode, state.version, state.wrote, state.old) = (number, number, true, false);
         (state.closed, state.gone_said) = (false, false);
@@ -325,7 +414,7 @@ impl World {
             self.hold(state);
         }
         if !is_there || state.old || state.rewrite {
-            return self.write_all(state);
+            return self.verify_and_write(state);
         }
         if !state.has_unsaved() || self.is_full() {
             return;
@@ -348,7 +437,7 @@ impl World {
             if is_there {
                 self.hold(state);
             }
-            self.write_all(state);
+            self.verify_and_write(state);
         }
     }
 
@@ -383,7 +472,8 @@ impl World {
     /// What the manager wrote is at the path no more.
     fn has_lost(&self, state: &State) -> bool {
         let inode = state.path.as_ref().and_then(|path| self.files.get(path)).map(|file| file.inode);
-        self.place.is_files() && state.wrote && inode != Some(state.inode)
+        let is_lost = || inode != Some(state.inode) || self.is_stale(state) && self.is_seen(state);
+        self.place.is_files() && state.wrote && is_lost()
     }
 
     /// Everything is there after it: what is unsaved is appended, where that is enough.
@@ -425,10 +515,55 @@ impl World {
         next_step();
         self.steps += 1;
         (self.refused, self.code) = (false, None);
+        if self.place.is_files() {
+            for (path, file) in &self.files {
+                self.start.insert(file.inode, (file.clone(), self.place.read(path).unwrap()));
+            }
+        }
         match op {
             Op::Under(trouble, op) if self.place.is_files() => self.under(trouble, op),
             Op::Under(_, op) => self.do_step(op),
             op => self.do_step(op),
+        }
+        if self.code == Some(ErrorCode::FileChanged) {
+            self.recover(self.who(op));
+        }
+        self.remember();
+    }
+
+    /// With an error in force, what is in memory is written in full by the retry (R32, F2).
+    pub fn recover(&mut self, who: usize) {
+        self.check_files();
+        (self.now, self.refused, self.code) = (Now::Fine, false, None);
+        let mut manager = self.managers[who].take().unwrap();
+        if manager.real.persist_status().error.is_some() {
+            manager.real.ensure_on_disk().unwrap();
+            manager.state.started = true;
+            self.ensure(&mut manager.state);
+            assert!(!self.refused);
+        }
+        self.managers[who] = Some(manager);
+    }
+
+    /// What each manager knows of its file now.
+    fn remember(&mut self) {
+        if !self.place.is_files() {
+            return;
+        }
+        for state in self.managers.iter_mut().flatten().map(|manager| &mut manager.state) {
+            let Some((path, file)) = state.path.as_ref().and_then(|path| self.files.get_key_value(path)) else {
+                continue;
+            };
+            if (file.inode, file.version) != (state.inode, state.version) {
+                continue;
+            }
+            let now = self.place.read(path).unwrap();
+            if file.over == state.over {
+                state.bytes = Rc::new(now);
+            } else if now.len() > state.bytes.len() {
+                let more = &now[state.bytes.len()..];
+                state.bytes = Rc::new([&state.bytes, more].concat());
+            }
         }
     }
 
