@@ -271,10 +271,21 @@ impl SessionManager {
         if !self.settle()? {
             return Ok(());
         }
-        let result = self.backend.flush();
+        let result = self.flushed(Backend::flush);
         self.latch(result)?;
         self.view.synced();
         Ok(())
+    }
+
+    /// What is to be flushed may have been moved by another process since it was looked at: then it is looked for.
+    pub(crate) fn flushed<T>(&mut self, flush: impl Fn(&mut Backend) -> Result<T>) -> Result<T> {
+        match flush(&mut self.backend) {
+            Err(error) if error.code() == ErrorCode::NotFound && !self.backend.may_give_other_bytes() => {
+                self.settle()?;
+                flush(&mut self.backend)
+            }
+            result => result,
+        }
     }
 
     /// Writes what a flush waits for; says whether there may be something to wait for.

@@ -64,10 +64,10 @@ impl SessionManager {
         if !self.settle()? {
             return Ok(None);
         }
-        let begun = match &mut self.backend {
+        let begun = self.flushed(|backend| match backend {
             Backend::File(file) => file.begin_sync(),
             backend => backend.flush().map(|()| None),
-        };
+        });
         let begun = self.latch(begun)?;
         if begun.is_none() {
             self.view.synced();

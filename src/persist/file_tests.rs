@@ -484,3 +484,32 @@ fn a_copy_that_fails_leaves_no_lock_file() {
         assert_eq!(names(), before, "{op:?}");
     }
 }
+
+// A session that another process moves between the look and the opening for a flush is looked for again: that is no
+// failure, which would stay in force.
+#[test]
+fn a_session_that_is_moved_while_it_is_flushed() {
+    let enoent = Fault::Errno(2);
+    let dir = tempfile::tempdir().unwrap();
+    let mut manager = ManagerOptions::new().agent_dir(dir.path().join("agent")).create(dir.path()).unwrap();
+    manager.append_message(r#"{"role":"assistant","content":[]}"#).unwrap();
+    let path = manager.session_file().unwrap().to_owned();
+    let mut flush = |at: Option<usize>| {
+        manager.append_custom_entry("x", None).unwrap();
+        // Saved by a program that writes another file: what was appended is to be flushed, and nothing is open.
+        let copy = dir.path().join("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::rename(&copy, &path).unwrap();
+        faults::plan(at.map(|at| (at, enoent)), false);
+        let flushed = manager.flush();
+        (flushed, faults::end())
+    };
+    let (flushed, steps) = flush(None);
+    flushed.unwrap();
+    let opened = steps.iter().rposition(|&step| step == Op::Open).unwrap();
+    assert_eq!(steps[opened + 1..].first(), Some(&Op::Sync), "{steps:?}");
+    let (flushed, steps) = flush(Some(opened));
+    flushed.unwrap();
+    assert_eq!(steps.last(), Some(&Op::Sync), "{steps:?}");
+    assert_eq!(manager.persist_status().error.map(|error| error.code()), None);
+}
