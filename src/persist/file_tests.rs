@@ -54,6 +54,41 @@ fn a_line_between_look_and_write() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{}\n", all.join("\n")));
 }
 
+// R53d: an entry that was lost with its file, and waits to be written again, is the one that another process wrote again
+// meanwhile in another form. It is there once: with this process's text when that was changed here.
+#[test]
+fn u09_an_entry_that_two_processes_write_again() {
+    let of = |id: &str, data: &str| format!(r#"{{"type":"custom","id":"{id}","parentId":null,"data":"{data}"}}"#);
+    for is_changed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let save = |lines: &[&str]| {
+            let new = dir.path().join("new");
+            std::fs::write(&new, lines.join("\n") + "\n").unwrap();
+            std::fs::rename(new, &path).unwrap();
+        };
+        let (first, ours, theirs) = (of("00000001", "first"), of("00000002", "ours"), of("00000002", "theirs"));
+        save(&[HEADER, &first]);
+        let mut file = SessionFile::new(&path, BlobStore::new(dir.path().join("blobs")), Duration::ZERO, false);
+        let mut view = file.open(true, 0).unwrap().unwrap();
+        let mut pending = Pending::default();
+        let index = view.push(ours.clone().into_bytes()).unwrap();
+        view.mark_own(index);
+        pending.unsaved.push(index);
+        file.append(None, &mut view, &mut pending, 0).unwrap();
+        if is_changed {
+            pending.changed.insert(index);
+        }
+        save(&[HEADER, &first]);
+        drop(file.begin_append(&mut view, &mut pending, 0).unwrap());
+        assert_eq!(pending.unsaved.len(), 1);
+        save(&[HEADER, &first, &theirs]);
+        file.rewrite(&mut view, &mut pending, 0).unwrap();
+        let second = if is_changed { &ours } else { &theirs };
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{first}\n{second}\n"));
+    }
+}
+
 // B2: another file took the place of the session's, and reading it fails at each of its reads. The manager has the
 // old session then, does not take it for the new file, and loses neither's lines with what comes next.
 #[test]

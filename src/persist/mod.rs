@@ -24,6 +24,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Pending {
     /// Entries without a line, in the order they were appended.
     pub(crate) unsaved: Vec<u32>,
+    /// Those of them that had a line before another file took the place of theirs: an entry of that id is the same.
+    pub(crate) again: BTreeSet<u32>,
     /// Entries that were given another text: a line they have has the older one.
     pub(crate) changed: BTreeSet<u32>,
     /// Header fields set here: the last value of each.
@@ -47,6 +49,7 @@ impl Pending {
     pub(crate) fn written(&mut self, count: usize) {
         for index in self.unsaved.drain(..count) {
             self.changed.remove(&index);
+            self.again.remove(&index);
         }
     }
 

@@ -125,7 +125,7 @@ impl SessionView {
     fn carry_over(&mut self, old: &Self, pending: &mut Pending) -> Result<Option<Error>> {
         let mut lost = None;
         let mut unsaved = Vec::new();
-        let mut changed = BTreeSet::new();
+        let (mut again, mut changed) = (BTreeSet::new(), BTreeSet::new());
         let mut recount = false;
         let recent: HashMap<u32, Kept> = old.memory.recent.iter().collect();
         let was_unsaved: BTreeSet<u32> = pending.unsaved.iter().copied().collect();
@@ -133,6 +133,7 @@ impl SessionView {
             let is_changed = pending.changed.contains(&index);
             let slot = old.tree.slot(index);
             let is_ours = slot.is_own() || is_changed;
+            let had_line = !was_unsaved.contains(&index) || pending.again.contains(&index);
             // Of others' entries, one may have been given a text here that its line has only in part.
             if !is_ours && old.in_memory(index).is_none() {
                 continue;
@@ -140,11 +141,7 @@ impl SessionView {
             let there = old.tree.id_bytes(index).and_then(|id| self.tree.find(&id));
             // Another process may have given one of its entries the id of one that is not written yet.
             let there = match (there, old.in_memory(index)) {
-                (Some(there), Some(text))
-                    if was_unsaved.contains(&index) && !is_changed && !self.has_line_of(there, text)? =>
-                {
-                    None
-                }
+                (Some(there), Some(text)) if !had_line && !is_changed && !self.has_line_of(there, text)? => None,
                 (there, _) => there,
             };
             match there {
@@ -154,6 +151,12 @@ impl SessionView {
                         let index = self.push(text)?;
                         self.tree.slot_mut(index).take_owner(slot);
                         unsaved.push(index);
+                        if had_line {
+                            again.insert(index);
+                        }
+                        if is_changed {
+                            changed.insert(index);
+                        }
                     }
                     Err(error) => lost = Some(error),
                 },
@@ -187,7 +190,7 @@ impl SessionView {
         } else {
             self.tree.set_leaf(None);
         }
-        (pending.unsaved, pending.changed) = (unsaved, changed);
+        (pending.unsaved, pending.again, pending.changed) = (unsaved, again, changed);
         Ok(lost)
     }
 
