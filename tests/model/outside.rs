@@ -159,7 +159,8 @@ impl World {
                         _ => ("message", message(*raw).body()),
                     };
                     let item = Item::new(kind, &id, pick(*parent), &time(*raw), body);
-                    text += &(item.line() + if raw % 3 == 0 { "\r\n" } else { "\n" });
+                    let nuls = if raw % 7 == 1 { "\0\0" } else { "" };
+                    text += &format!("{nuls}{}{nuls}{}\n", item.line(), if raw % 3 == 0 { "\r" } else { "" });
                     file.lines.push(Line::Entry(item));
                 }
                 self.place.append(path, text.as_bytes());
@@ -219,6 +220,10 @@ impl World {
                     "{\"type\":\"session\",\"id\":\"later\"}",
                     "\0\0\0",
                     "\"{\\\"type\\\":1}\"",
+                    "[1,2]",
+                    "null",
+                    "{\"type\":\"session\"}",
+                    "{\"type\":\"message\",\"id\":\"lost\",\"parentId\":null,\"time",
                 ];
                 let text = JUNK[usize::from(*at) % JUNK.len()];
                 self.place.append(path, format!("{newline}{text}\n").as_bytes());
@@ -249,7 +254,13 @@ impl World {
                     file.header.insert("title".into(), text(*title).into());
                 }
                 file.inode = number;
-                self.place.replace(path, file.text().as_bytes());
+                // An editor of another system: with a byte order mark, and its own ends of lines.
+                let text = match title.filter(|_| file.format == 3) {
+                    Some(title) if title % 3 == 1 => format!("\u{feff}{}", file.text()),
+                    Some(title) if title % 3 == 2 => file.text().replace('\n', "\r\n"),
+                    _ => file.text(),
+                };
+                self.place.replace(path, text.as_bytes());
             }
             Outside::InPlace { without, changed, title, .. } => {
                 let has_duplicates = ids.iter().any(|id| ids.iter().filter(|other| *other == id).count() > 1);

@@ -133,6 +133,7 @@ impl Place {
         // A program may have cut a line inside a character.
         let bytes = self.read(path).unwrap();
         let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let lines = text.split('\n').map(|line| line.trim_matches([' ', '\r', '\0']));
         lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
