@@ -224,7 +224,9 @@ impl World {
 
     /// Before lines of the file are copied that the manager has, it is read again when somebody wrote over it.
     pub fn verify(&mut self, state: &mut State) {
-        if !self.refused && self.is_stale(state) {
+        // What was written over may be only what came after what the manager knows.
+        let is_known = self.start.get(&state.inode).is_some_and(|(_, now)| now.starts_with(&state.bytes));
+        if !self.refused && self.is_stale(state) && !is_known {
             let file = self.file_of(state.inode).unwrap().clone();
             self.take_over(state, &file, false);
         }
