@@ -112,9 +112,10 @@ impl SessionManager {
         closed.map(|()| self.path.clone())
     }
 
-    /// Closes the session, when it has something to close.
+    /// Closes the session's file, when it has something to close. The session stays in use until another one is in its
+    /// place: what comes next may fail, or another process may move it meanwhile.
     pub(super) fn leave(&mut self) -> Result<()> {
-        if self.latched.is_some() { Ok(()) } else { self.close() }
+        if self.latched.is_some() { Ok(()) } else { self.close_file() }
     }
 
     /// Moves the session to another project: file and artifacts go to the default folder of
@@ -153,11 +154,7 @@ impl SessionManager {
         if new == old {
             return self.move_in_place(new_cwd.to_owned(), new_dir).map(|()| true);
         }
-        match &self.backend {
-            // It stays in use: another process that moves it at the same time says where it went.
-            Backend::File(_) if self.latched.is_none() => self.flush()?,
-            _ => self.leave()?,
-        }
+        self.leave()?;
         if self.path.as_ref() != Some(&old) {
             return Ok(false);
         }

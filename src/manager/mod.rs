@@ -309,6 +309,15 @@ impl SessionManager {
     /// # Errors
     /// The first error there was; the file is closed in any case.
     pub fn close(&mut self) -> Result<()> {
+        self.close_file()?;
+        if let Backend::File(file) = &mut self.backend {
+            file.put_away();
+        }
+        Ok(())
+    }
+
+    /// The same, but the session stays in use.
+    fn close_file(&mut self) -> Result<()> {
         if self.backend.is_closed() && self.latched.is_none() && self.pending.is_empty() {
             // What becomes of the file since does not concern this manager.
             return Ok(());

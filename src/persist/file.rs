@@ -710,15 +710,16 @@ impl SessionFile {
         }
     }
 
-    /// Closes the file, after a flush that succeeded or not; the next write opens it again. Until then the
-    /// session is not in use, unless something is not in the file.
+    /// Closes the file, after a flush that succeeded or not; the next write opens it again.
     pub(crate) fn close(&mut self, flushed: bool) {
         self.inner.file = None;
         self.inner.closed = flushed;
         self.lock.close();
-        if flushed {
-            self.in_use.release();
-        }
+    }
+
+    /// Until the next write the session is not in use: its owner closed it.
+    pub(crate) fn put_away(&mut self) {
+        self.in_use.release();
     }
 
     /// It was flushed and closed, and nothing was written since.

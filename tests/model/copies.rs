@@ -208,12 +208,7 @@ impl World {
             self.settle(result);
             return;
         }
-        if self.place.is_files() {
-            // It stays in use.
-            self.flushed(state);
-        } else {
-            self.left(state);
-        }
+        self.left(state);
         if !self.refused && state.started && self.is_deleted(state) && !state.gone_said {
             state.gone_said = true;
             self.refuse(ErrorCode::Gone);

@@ -466,9 +466,6 @@ impl World {
         }
         self.flushed(state);
         state.closed = !self.refused && self.place.is_files();
-        if state.closed {
-            state.in_use = None;
-        }
     }
 
     /// What the manager wrote is at the path no more.
@@ -597,6 +594,9 @@ impl World {
             Op::Close(_) => {
                 let result = manager.real.close();
                 self.left(&mut manager.state);
+                if manager.state.closed {
+                    manager.state.in_use = None;
+                }
                 self.settle(result);
             }
             Op::Fork(_) => self.fork(&mut manager),
