@@ -21,7 +21,11 @@ impl World {
         from: Option<&Path>,
     ) {
         let before = state.clone();
-        let seen = |seen| Held::Entry(Seen { saved: true, changed: false, recent: false, ..seen });
+        let seen = |seen: Seen| {
+            // A text that was in memory stays there, when the line in the copy is another.
+            let recent = (!seen.saved || seen.changed) && seen.item.shown(true, true) != seen.item.line();
+            Held::Entry(Seen { saved: true, changed: false, recent, ..seen })
+        };
         state.lines = lines.into_iter().map(seen).collect();
         (state.header, state.path) = (header, path);
         state.before.clear();
