@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::storage::disk;
 use crate::storage::lock::SessionLock;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode as Sqlite};
+use rusqlite::{Connection, ErrorCode as Sqlite, ffi};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::mem::ManuallyDrop;
@@ -18,8 +18,27 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(Sqlite::DatabaseCorrupt | Sqlite::NotADatabase))
 }
 
-/// Makes a damaged database usable. When only the words are damaged, they are made anew from the
-/// prompts. Else everything is copied to another file, which is told, and the database is emptied.
+/// The table of words may be why something failed. It has no error of its own: a piece of its index that is there twice
+/// is a constraint that is not met, and a table that it lacks an error of SQL.
+pub(super) fn may_be_of_words(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(code, _) => {
+            matches!(code.code, Sqlite::ConstraintViolation | Sqlite::Unknown)
+                && code.extended_code != ffi::SQLITE_CONSTRAINT_FOREIGNKEY
+        }
+        rusqlite::Error::SqlInputError { .. } => true,
+        _ => false,
+    }
+}
+
+/// The failure of damaged words, as one of damage.
+pub(super) fn of_words(error: &rusqlite::Error) -> rusqlite::Error {
+    let said = format!("the table of words is damaged: {error}");
+    rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_CORRUPT_VTAB), Some(said))
+}
+
+/// Makes a damaged database usable. When only what is made from the prompts is damaged, the words and
+/// the indexes, it is made anew from them. Else everything is copied to another file, which is told, and the database is emptied.
 ///
 /// It is emptied in place, by SQLite, under its locks: a database that is renamed or replaced takes
 /// prompts from processes that have it open with it, and they would mistake its `-wal` for theirs.
@@ -36,12 +55,8 @@ pub(super) fn mend(database: &Database) -> Result<Option<PathBuf>> {
     let _held = lock.acquire(true).map_err(mending)?;
 
     let mut link = database.link(OPENING)?;
-    let rebuilt = schema::rebuild_words(&mut link.conn);
-    match is_sound(&link.conn) {
-        Ok(true) => return rebuilt.map(|()| None).map_err(|error| database.failed(&error, OPENING)),
-        Ok(false) => {}
-        Err(error) if is_damage(&error) => {}
-        Err(error) => return Err(database.failed(&error, OPENING)),
+    if rebuild(&mut link.conn).map_err(|error| database.failed(&error, OPENING))? {
+        return Ok(None);
     }
     drop(link);
 
@@ -75,8 +90,36 @@ fn open_for_good(path: &Path) -> io::Result<ManuallyDrop<File>> {
     File::open(path).map(ManuallyDrop::new)
 }
 
-fn is_sound(conn: &Connection) -> rusqlite::Result<bool> {
-    conn.query_row("PRAGMA quick_check(1)", (), |row| Ok(row.get_ref(0)?.as_str().is_ok_and(|said| said == "ok")))
+/// Makes anew what is made from the prompts. `false` when the database is damaged all the same.
+fn rebuild(conn: &mut Connection) -> rusqlite::Result<bool> {
+    if schema::rebuild(conn).is_ok() && is_sound(conn, "1")? {
+        return Ok(true);
+    }
+    // Damaged pages of the words or the index can be left behind, when the prompts are sound.
+    let forced = match schema::rebuild_by_force(conn) {
+        Ok(()) if is_sound(conn, "history")? => conn.execute_batch("VACUUM"),
+        Ok(()) => return Ok(false),
+        Err(error) => Err(error),
+    };
+    match forced {
+        Err(error) if is_sound(conn, "1")? && !is_damage(&error) && !is_constraint(&error) => Err(error),
+        Err(_) => Ok(false),
+        Ok(()) => is_sound(conn, "1"),
+    }
+}
+
+/// Rows and an index that may have a value only once say different things.
+fn is_constraint(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(Sqlite::ConstraintViolation)
+}
+
+/// Whether SQLite's quick check finds nothing in a table, or, when it is told to find one fault, in the database.
+fn is_sound(conn: &Connection, what: &str) -> rusqlite::Result<bool> {
+    let check = format!("PRAGMA quick_check({what})");
+    match conn.query_row(&check, (), |row| Ok(row.get_ref(0)?.as_str().is_ok_and(|said| said == "ok"))) {
+        Err(error) if is_damage(&error) => Ok(false),
+        result => result,
+    }
 }
 
 fn empty(conn: &Connection) -> rusqlite::Result<()> {

@@ -148,3 +148,176 @@ fn damaged_words_are_made_anew_and_cost_no_prompt() {
     assert_eq!(place.copies(), [""; 0].map(PathBuf::from));
     words_are_sound(&place.raw());
 }
+
+/// Whether SQLite's quick look finds nothing, and a look through the index of times finds damage.
+fn hides_damage(conn: &rusqlite::Connection) -> bool {
+    let read = "SELECT group_concat(prompt) FROM history INDEXED BY idx_history_created_at WHERE created_at > 0";
+    let read = conn.query_row(read, (), |_| Ok(()));
+    pragma(conn, "quick_check") == "ok" && read.is_err_and(|error| damage::is_damage(&error))
+}
+
+// A2: an index that names a row which is not there passes SQLite's quick check.
+#[test]
+fn a02_an_index_that_names_a_row_that_is_gone_is_made_anew() {
+    for reads_first in [true, false] {
+        let place = Place::new();
+        add(&place.open(), &["first prompt", "second prompt", "third prompt"]);
+        let writable = "PRAGMA writable_schema = ON";
+        let conn = place.raw();
+        conn.execute_batch(&format!(
+            "UPDATE history SET created_at = 1000 + id;
+            CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'idx_history_created_at';
+            {writable}; DELETE FROM sqlite_schema WHERE name = 'idx_history_created_at';"
+        ))
+        .unwrap();
+        drop(conn);
+        place.raw().execute("UPDATE history SET id = 9 WHERE id = 2", ()).unwrap();
+        let back = "INSERT INTO sqlite_schema SELECT * FROM kept; DROP TABLE kept";
+        place.raw().execute_batch(&format!("{writable}; {back}")).unwrap();
+        assert!(hides_damage(&place.raw()));
+
+        let history = place.open();
+        if !reads_first {
+            add(&history, &["fourth prompt"]);
+        }
+        let newest: &[&str] = if reads_first { &[] } else { &["fourth prompt"] };
+        let expected = [newest, &["third prompt", "second prompt", "first prompt"]].concat();
+        assert_eq!(recent(&history), expected);
+        assert_eq!(found(&history, "prompt"), expected);
+        assert_eq!((history.set_aside(), place.copies()), (None, Vec::new()));
+        assert_eq!(pragma(&place.raw(), "integrity_check"), "ok");
+        words_are_sound(&place.raw());
+    }
+}
+
+/// Overwrites the first page of a table or an index. Nobody may have the database open.
+fn overwrite_root(place: &Place, name: &str) {
+    let conn = place.raw();
+    let root: i64 =
+        conn.query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1", [name], |row| row.get(0)).unwrap();
+    assert_eq!(pragma(&conn, "page_size"), "4096");
+    drop(conn);
+    overwrite(&place.path, usize::try_from(root - 1).unwrap() * 4096, &[0x55; 4096]);
+}
+
+// A2: what is made from the prompts can be made from them again, whichever of its pages is damaged.
+#[test]
+fn a02_damaged_pages_of_what_is_made_from_the_prompts_cost_no_prompt() {
+    for name in
+        ["idx_history_created_at", "history_fts_data", "history_fts_idx", "history_fts_docsize", "history_fts_config"]
+    {
+        let place = Place::new();
+        large(&place);
+        place.raw().execute("INSERT INTO history (prompt, created_at) VALUES ('the newest', 4000000000)", ()).unwrap();
+        overwrite_root(&place, name);
+
+        let history = place.open();
+        add(&history, &["one more"]);
+        assert_eq!(recent(&history)[0], "the newest", "{name}");
+        assert_eq!(found(&history, "one more"), ["one more"], "{name}");
+        let conn = place.raw();
+        assert_eq!(pragma(&conn, "integrity_check"), "ok", "{name}");
+        words_are_sound(&conn);
+        assert_eq!(
+            conn.query_row("SELECT count(*) FROM history", (), |row| row.get::<_, i64>(0)).unwrap(),
+            2002,
+            "{name}"
+        );
+        assert_eq!(schema(&conn), r42(), "{name}");
+        assert_eq!((history.set_aside(), place.copies()), (None, Vec::new()), "{name}");
+    }
+}
+
+// A2: words that are damaged refuse a prompt in the same way as a constraint does.
+#[test]
+fn a02_words_that_refuse_a_prompt_are_made_anew() {
+    let cases = [
+        // A piece of the next part of the index is there already.
+        "INSERT OR REPLACE INTO history_fts_idx SELECT value, '', 2 FROM generate_series(1, 2000)",
+        "DROP TABLE history_fts_data",
+        "DROP TABLE history_fts_idx",
+        "DROP TABLE history_fts_docsize",
+        "DROP TABLE history_fts_config",
+        "DELETE FROM history_fts_config",
+        "DELETE FROM history_fts_data",
+    ];
+    for damage in cases {
+        for words_first in [false, true] {
+            let place = Place::new();
+            add(&place.open(), &["first prompt", "second prompt"]);
+            let series = "(WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 2000) SELECT * FROM n)";
+            place.raw().execute_batch(&damage.replace("generate_series(1, 2000)", series)).unwrap();
+
+            let history = place.open();
+            if words_first {
+                assert_eq!(found(&history, "prompt"), ["second prompt", "first prompt"], "{damage}");
+            }
+            history.add("third prompt", None).unwrap();
+            history.flush().unwrap_or_else(|error| panic!("{damage}: {error}"));
+            assert_eq!(found(&history, "prompt"), ["third prompt", "second prompt", "first prompt"], "{damage}");
+            add(&history, &["fourth prompt"]);
+            assert_eq!(found(&history, "fourth"), ["fourth prompt"]);
+            assert_eq!(schema(&place.raw()), r42(), "{damage}");
+            words_are_sound(&place.raw());
+            assert_eq!(pragma(&place.raw(), "integrity_check"), "ok", "{damage}");
+            assert_eq!((history.set_aside(), place.copies()), (None, Vec::new()), "{damage}");
+        }
+    }
+}
+
+// A2: a history without a table of words, or with one that cannot be used, is searched all the same.
+#[test]
+fn a02_a_history_without_words_is_searched() {
+    let cases = [
+        "DROP TRIGGER history_ai; DROP TABLE history_fts",
+        "DROP TABLE history_fts",
+        "DROP TABLE history_fts_data",
+        "DROP TABLE history_fts_config",
+        "UPDATE history_fts_data SET block = x'00010203040506'",
+    ];
+    for damage in cases {
+        let place = Place::new();
+        add(&place.open(), &["first prompt", "second prompt"]);
+        place.raw().execute_batch(damage).unwrap();
+        let before = fs::read(&place.path).unwrap();
+        let reader = HistoryStorage::open_read_only(&place.path).unwrap();
+        assert_eq!(found(&reader, "prom"), ["second prompt", "first prompt"], "{damage}");
+        assert_eq!(found(&reader, "first"), ["first prompt"]);
+        assert_eq!(found(&reader, "none"), [""; 0]);
+        drop(reader);
+        assert_eq!(fs::read(&place.path).unwrap(), before, "{damage}");
+        // Who may write makes them, and they are filled.
+        let history = place.open();
+        assert_eq!(found(&history, "prompt"), ["second prompt", "first prompt"], "{damage}");
+        add(&history, &["third prompt"]);
+        words_are_sound(&place.raw());
+        // Also when they go while it is open.
+        place.raw().execute_batch("DROP TABLE history_fts").unwrap();
+        assert_eq!(found(&history, "prompt").len(), 3, "{damage}");
+        place.raw().execute_batch("DROP TABLE history_fts").unwrap();
+        add(&history, &["fourth prompt"]);
+        assert_eq!(found(&history, "prompt").len(), 4, "{damage}");
+        words_are_sound(&place.raw());
+        assert_eq!(schema(&place.raw()), r42(), "{damage}");
+    }
+}
+
+// A2: a prompt that was stored before the database was begun anew is no previous prompt any more.
+#[test]
+fn a02_a_prompt_that_went_with_a_damaged_database_can_be_added_again() {
+    let place = Place::new();
+    large(&place);
+    let history = place.open();
+    add(&history, &["the same"]);
+    let conn = place.raw();
+    conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let pages: i64 = pragma(&conn, "page_count").parse().unwrap();
+    drop(conn);
+    scribble(&place.path, 1, pages);
+    assert_eq!(recent(&history), [""; 0]);
+    assert!(history.set_aside().is_some());
+    add(&history, &["the same"]);
+    assert_eq!(recent(&history), ["the same"]);
+    add(&history, &["the same"]);
+    assert_eq!(recent(&history), ["the same"]);
+}

@@ -240,16 +240,18 @@ impl Database {
         }
     }
 
-    /// Mends a damaged database after the failure `error` of doing `what`.
-    pub(super) fn mend(&self, error: &rusqlite::Error, what: &str) -> Result<()> {
+    /// Mends a damaged database after the failure `error` of doing `what`; whether it was begun anew.
+    pub(super) fn mend(&self, error: &rusqlite::Error, what: &str) -> Result<bool> {
         if self.access != Access::Write {
             return Err(self.failed(error, what));
         }
         let _opening = self.links.opening();
-        if let Some(copy) = damage::mend(self)? {
-            *self.set_aside.lock() = Some(copy);
+        let copy = damage::mend(self)?;
+        let anew = copy.is_some();
+        if anew {
+            *self.set_aside.lock() = copy;
         }
-        Ok(())
+        Ok(anew)
     }
 
     /// The error for a failure of SQLite's.

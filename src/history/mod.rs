@@ -146,9 +146,11 @@ fn spellings(dir: &Path) -> Vec<String> {
 /// * *Read-only* folder or file: reading works where SQLite can; `add` or the next `flush` gives
 ///   `PERMISSION_DENIED`. There is one case that cannot be read: when a program was killed before
 ///   its write-ahead log went into the file.
-/// * *Damaged*: the database is copied to `<file>.invalid-<timestamp>`, with its `-wal`, and begun
-///   anew; see [`set_aside`](Self::set_aside). When only the search index is damaged it is made
-///   anew and nothing is lost.
+/// * *Damaged*: the database is copied to `<file>.invalid-<timestamp>`, with its `-wal`, and begun anew; see
+///   [`set_aside`](Self::set_aside). That may be noticed only when it is read: then a prompt that was stored just before
+///   is in the copy, and may be added again. When only the search index or the index of times is damaged, or missing,
+///   it is made anew and nothing is lost. Who may only read searches without it, as far back as is said of
+///   [`HistoryQuery::words`].
 /// * *No database*, and never one: a file that begins neither as one nor with NUL bytes is an error,
 ///   `INVALID_ARGUMENT`, and stays as it is.
 /// * On a *network folder*, or a file system without shared memory, the database gets a rollback
@@ -276,7 +278,11 @@ impl HistoryStorage {
                 })?;
                 Ok(entries)
             }),
-            Some(Some(words)) => self.read(query.limit, |conn, limit| words.find(conn, &place, limit)),
+            Some(Some(words)) => {
+                // Who may not make the table of words anew does without it.
+                let spare = self.database.access != Access::Write;
+                self.read(query.limit, |conn, limit| words.find(conn, &place, limit, spare))
+            }
             Some(None) => self.read(0, |_, _| Ok(Vec::new())),
         }
     }
@@ -297,7 +303,9 @@ impl HistoryStorage {
         let read = || self.reader.with(&self.database, || self.database.link(READING), |link| read(&link.conn, limit));
         let result = match read()? {
             Err(error) if damage::is_damage(&error) => {
-                self.database.mend(&error, READING)?;
+                if self.database.mend(&error, READING)? {
+                    self.writer.iter().for_each(Writer::forget_stored);
+                }
                 read()?
             }
             result => result,

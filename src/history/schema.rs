@@ -45,12 +45,38 @@ pub(super) fn ensure(conn: &mut Connection) -> rusqlite::Result<()> {
     probe(conn)
 }
 
-/// Makes the table of words anew.
-pub(super) fn rebuild_words(conn: &mut Connection) -> rusqlite::Result<()> {
+/// Makes anew what is made from the prompts: the table of words, and the indexes.
+pub(super) fn rebuild(conn: &mut Connection) -> rusqlite::Result<()> {
     let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
     tx.execute_batch(NO_WORDS)?;
     tx.execute_batch(WORDS)?;
+    tx.execute_batch("REINDEX main.history")?;
     tx.commit()
+}
+
+/// The same where SQLite cannot remove the old words and the index of times, as it cannot read them. Their pages belong
+/// to nothing then, until a `VACUUM`.
+pub(super) fn rebuild_by_force(conn: &mut Connection) -> rusqlite::Result<()> {
+    let rebuilt = forget_and_make(conn);
+    // After a failure the connection still knows what it was told to forget.
+    rebuilt.and(conn.execute_batch("PRAGMA writable_schema = RESET"))
+}
+
+fn forget_and_make(conn: &mut Connection) -> rusqlite::Result<()> {
+    const FORGET: &str = "PRAGMA writable_schema = ON;
+    DELETE FROM sqlite_schema WHERE name IN ('history_ai', 'history_fts', 'idx_history_created_at')
+        OR tbl_name IN ('history_fts_data', 'history_fts_idx', 'history_fts_content', 'history_fts_docsize', 'history_fts_config');
+    PRAGMA writable_schema = RESET;";
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    tx.execute_batch(FORGET)?;
+    tx.execute_batch(INDEX)?;
+    tx.execute_batch(WORDS)?;
+    tx.commit()
+}
+
+/// Whatever follows in the transaction that is open is not put into the table of words.
+pub(super) fn leave_words_out(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch("DROP TRIGGER IF EXISTS history_ai")
 }
 
 fn has(conn: &Connection, name: &str) -> rusqlite::Result<bool> {

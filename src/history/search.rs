@@ -6,6 +6,7 @@
 //! too: it reaches as far back as there are prompts.
 
 use super::HistoryEntry;
+use super::damage;
 use super::rows;
 use crate::text::is_space;
 use crate::words::{Words, is_spaceless, runs, words};
@@ -46,9 +47,20 @@ impl Query {
         (!expression.is_empty()).then_some(Self { expression, terms })
     }
 
-    /// The newest prompts that have every word, in the directory when one is given.
-    pub(super) fn find(&self, conn: &Connection, place: &Place, limit: u32) -> rusqlite::Result<Vec<HistoryEntry>> {
-        let mut found = rows::matching(conn, &self.expression, place, limit)?;
+    /// The newest prompts that have every word, in the directory when one is given. With `spare` a table of words that
+    /// cannot be used is left out.
+    pub(super) fn find(
+        &self,
+        conn: &Connection,
+        place: &Place,
+        limit: u32,
+        spare: bool,
+    ) -> rusqlite::Result<Vec<HistoryEntry>> {
+        let mut found = match rows::matching(conn, &self.expression, place, limit) {
+            Err(error) if spare && (damage::may_be_of_words(&error) || damage::is_damage(&error)) => Vec::new(),
+            Err(error) if damage::may_be_of_words(&error) => return Err(damage::of_words(&error)),
+            found => found?,
+        };
         let limit = limit as usize;
         let mut inside = Vec::new();
         if !self.terms.is_empty() {

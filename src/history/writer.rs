@@ -3,6 +3,7 @@
 use super::damage;
 use super::database::Database;
 use super::links::Slot;
+use super::schema;
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::trim;
 use parking_lot::{Condvar, Mutex};
@@ -115,6 +116,15 @@ impl Writer {
             self.shared.work.notify_one();
         }
         Ok(())
+    }
+
+    /// The stored prompts are gone, the previous one with them: it may be added again.
+    pub(super) fn forget_stored(&self) {
+        let mut queue = self.shared.queue.lock();
+        // What waits is still to be stored, and the last of it to be remembered.
+        if queue.rows.is_empty() {
+            queue.last = None;
+        }
     }
 
     pub(super) fn flush(&self) -> Result<()> {
@@ -269,13 +279,55 @@ struct Rejected {
     first: rusqlite::Error,
 }
 
+/// Stores the rows. When it is the table of words that refuses them, and not their own, the error is one of damage.
+fn insert(conn: &mut Connection, rows: &[Row]) -> rusqlite::Result<Option<Rejected>> {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let refused = match insert_each(&tx, rows) {
+        // The words are written at the latest now.
+        Ok(None) => match tx.commit() {
+            Ok(()) => return Ok(None),
+            Err(error) => Rejected { count: rows.len(), first: error },
+        },
+        Ok(Some(rejected)) => {
+            tx.rollback()?;
+            rejected
+        }
+        Err(error) => {
+            drop(tx);
+            Rejected { count: rows.len(), first: error }
+        }
+    };
+    if !damage::may_be_of_words(&refused.first) {
+        // A value of a type or length that the table does not take is about a row.
+        return if is_about_the_row(&refused.first) { insert_without(conn, rows) } else { Err(refused.first) };
+    }
+    // Nothing of this trial stays.
+    let trial = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let refused_without_words = match schema::leave_words_out(&trial).and_then(|()| insert_each(&trial, rows)) {
+        Ok(rejected) => rejected.map_or(0, |rejected| rejected.count),
+        Err(_) => return Err(refused.first),
+    };
+    trial.rollback()?;
+    if refused_without_words < refused.count {
+        return Err(damage::of_words(&refused.first));
+    }
+    insert_without(conn, rows)
+}
+
+/// Stores the rows but for those that the table refuses.
+fn insert_without(conn: &mut Connection, rows: &[Row]) -> rusqlite::Result<Option<Rejected>> {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let rejected = insert_each(&tx, rows)?;
+    tx.commit()?;
+    Ok(rejected)
+}
+
 /// Each row for itself: other programs' tables have constraints that this one does not know, and a
 /// row that meets one must not cost the others. Where a prompt may be there only once, its time moves.
-fn insert(conn: &mut Connection, rows: &[Row]) -> rusqlite::Result<Option<Rejected>> {
+fn insert_each(tx: &Transaction<'_>, rows: &[Row]) -> rusqlite::Result<Option<Rejected>> {
     const INSERT: &str = "INSERT INTO history (prompt, cwd) VALUES (?1, ?2)
         ON CONFLICT DO UPDATE SET created_at = excluded.created_at, cwd = coalesce(excluded.cwd, cwd)
         WHERE prompt = excluded.prompt";
-    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
     let mut rejected: Option<Rejected> = None;
     let mut insert = tx.prepare(INSERT)?;
     for row in rows {
@@ -294,11 +346,10 @@ fn insert(conn: &mut Connection, rows: &[Row]) -> rusqlite::Result<Option<Reject
             None => rejected = Some(Rejected { count: 1, first: error }),
         }
     }
-    drop(insert);
-    tx.commit()?;
     Ok(rejected)
 }
 
+/// As far as the code of the failure tells.
 fn is_about_the_row(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode as Sqlite;
     matches!(error.sqlite_error_code(), Some(Sqlite::ConstraintViolation | Sqlite::TypeMismatch | Sqlite::TooBig))
