@@ -127,8 +127,17 @@ fn a02_a_database_replaced_under_two_processes() {
         assert!(ended.success(), "{ended}");
     }
     let history = place.open();
-    super::add(&history, &["afterwards"]);
-    assert!(recent(&history).contains(&"afterwards".to_owned()));
+    let afterwards = "afterwards".to_owned();
+    super::add(&history, &[&afterwards]);
+    let before = history.set_aside();
+    if !recent(&history).contains(&afterwards) {
+        // A file that was copied while it was written to may have damage that only reading meets. That is told, and what
+        // was stored may be added again.
+        let copy = history.set_aside();
+        assert!(copy.is_some() && copy != before, "a stored prompt is gone, and no damage is told: {before:?}");
+        super::add(&history, &[&afterwards]);
+        assert!(recent(&history).contains(&afterwards));
+    }
 }
 
 #[test]
