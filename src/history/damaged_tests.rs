@@ -321,3 +321,29 @@ fn a02_a_prompt_that_went_with_a_damaged_database_can_be_added_again() {
     add(&history, &["the same"]);
     assert_eq!(recent(&history), ["the same"]);
 }
+
+// A2: who may not make the indexes and the words anew does without them.
+#[test]
+fn a02_who_only_reads_needs_nothing_but_the_prompts() {
+    for name in ["idx_history_created_at", "history_fts_data", "history_fts_config"] {
+        let place = Place::new();
+        large(&place);
+        place
+            .raw()
+            .execute("INSERT INTO history (prompt, created_at, cwd) VALUES ('the newest', 4000000000, '/p')", ())
+            .unwrap();
+        overwrite_root(&place, name);
+        let before = fs::read(&place.path).unwrap();
+
+        let reader = HistoryStorage::open_read_only(&place.path).unwrap();
+        let newest = prompts(reader.recent(2).unwrap());
+        assert_eq!(newest[0], "the newest", "{name}");
+        assert!(newest[1].starts_with("prompt 2000 "), "{name}: {}", newest[1]);
+        assert_eq!(found(&reader, "new"), ["the newest"], "{name}");
+        let there = HistoryQuery::new().cwd("/p");
+        assert_eq!(prompts(reader.find(&there).unwrap()), ["the newest"], "{name}");
+        drop(reader);
+        assert_eq!(fs::read(&place.path).unwrap(), before, "{name}");
+        assert_eq!(place.copies(), [""; 0].map(PathBuf::from), "{name}");
+    }
+}

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::paths;
 use database::{Access, Database};
 use links::Slot;
+use rows::Made;
 use search::{Place, Query};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -149,8 +150,8 @@ fn spellings(dir: &Path) -> Vec<String> {
 /// * *Damaged*: the database is copied to `<file>.invalid-<timestamp>`, with its `-wal`, and begun anew; see
 ///   [`set_aside`](Self::set_aside). That may be noticed only when it is read: then a prompt that was stored just before
 ///   is in the copy, and may be added again. When only the search index or the index of times is damaged, or missing,
-///   it is made anew and nothing is lost. Who may only read searches without it, as far back as is said of
-///   [`HistoryQuery::words`].
+///   it is made anew and nothing is lost. Who may only read does without it: a search then goes as far back
+///   as is said of [`HistoryQuery::words`].
 /// * *No database*, and never one: a file that begins neither as one nor with NUL bytes is an error,
 ///   `INVALID_ARGUMENT`, and stays as it is.
 /// * On a *network folder*, or a file system without shared memory, the database gets a rollback
@@ -270,27 +271,23 @@ impl HistoryStorage {
     pub fn find(&self, query: &HistoryQuery) -> Result<Vec<HistoryEntry>> {
         let place = Place(query.cwd.as_deref().map(spellings));
         match query.words.as_deref().map(Query::new) {
-            None => self.read(query.limit, |conn, limit| {
+            None => self.read(query.limit, |conn, limit, made| {
                 let mut entries = Vec::new();
-                rows::newest(conn, &place, limit, |entry| {
+                rows::newest(conn, &place, limit, made, |entry| {
                     entries.push(entry);
                     true
                 })?;
                 Ok(entries)
             }),
-            Some(Some(words)) => {
-                // Who may not make the table of words anew does without it.
-                let spare = self.database.access != Access::Write;
-                self.read(query.limit, |conn, limit| words.find(conn, &place, limit, spare))
-            }
-            Some(None) => self.read(0, |_, _| Ok(Vec::new())),
+            Some(Some(words)) => self.read(query.limit, |conn, limit, made| words.find(conn, &place, limit, made)),
+            Some(None) => self.read(0, |_, _, _| Ok(Vec::new())),
         }
     }
 
     fn read(
         &self,
         limit: usize,
-        read: impl Fn(&rusqlite::Connection, u32) -> rusqlite::Result<Vec<HistoryEntry>>,
+        read: impl Fn(&rusqlite::Connection, u32, Made) -> rusqlite::Result<Vec<HistoryEntry>>,
     ) -> Result<Vec<HistoryEntry>> {
         const READING: &str = "cannot read the history";
         if self.reader.is_closed() {
@@ -300,13 +297,17 @@ impl HistoryStorage {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let read = || self.reader.with(&self.database, || self.database.link(READING), |link| read(&link.conn, limit));
-        let result = match read()? {
+        let read = |made| {
+            self.reader.with(&self.database, || self.database.link(READING), |link| read(&link.conn, limit, made))
+        };
+        let result = match read(Made::Used)? {
+            // Who may not make it anew does without it.
+            Err(error) if damage::is_damage(&error) && self.database.access != Access::Write => read(Made::LeftOut)?,
             Err(error) if damage::is_damage(&error) => {
                 if self.database.mend(&error, READING)? {
                     self.writer.iter().for_each(Writer::forget_stored);
                 }
-                read()?
+                read(Made::Used)?
             }
             result => result,
         };

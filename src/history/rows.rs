@@ -5,15 +5,28 @@ use super::search::Place;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement};
 
+/// What was made from the prompts, to find them by: the indexes, and the table of words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    Used,
+    /// It may be damaged.
+    LeftOut,
+}
+
 /// The newest prompts, until `look` has seen enough of them: it answers whether to go on.
 pub(super) fn newest(
     conn: &Connection,
     place: &Place,
     limit: u32,
+    made: Made,
     mut look: impl FnMut(HistoryEntry) -> bool,
 ) -> rusqlite::Result<()> {
+    let indexes = match made {
+        Made::Used => "",
+        Made::LeftOut => "NOT INDEXED",
+    };
     let sql = format!(
-        "SELECT id, prompt, CAST(created_at AS INTEGER), cwd FROM history AS h
+        "SELECT id, prompt, CAST(created_at AS INTEGER), cwd FROM history AS h {indexes}
         WHERE {} ORDER BY created_at DESC, id DESC LIMIT ?1",
         place.condition(2)
     );

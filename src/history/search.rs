@@ -7,7 +7,7 @@
 
 use super::HistoryEntry;
 use super::damage;
-use super::rows;
+use super::rows::{self, Made};
 use crate::text::is_space;
 use crate::words::{Words, is_spaceless, runs, words};
 use memchr::memmem::Finder;
@@ -47,26 +47,27 @@ impl Query {
         (!expression.is_empty()).then_some(Self { expression, terms })
     }
 
-    /// The newest prompts that have every word, in the directory when one is given. With `spare` a table of words that
-    /// cannot be used is left out.
+    /// The newest prompts that have every word, in the directory when one is given.
     pub(super) fn find(
         &self,
         conn: &Connection,
         place: &Place,
         limit: u32,
-        spare: bool,
+        made: Made,
     ) -> rusqlite::Result<Vec<HistoryEntry>> {
-        let mut found = match rows::matching(conn, &self.expression, place, limit) {
-            Err(error) if spare && (damage::may_be_of_words(&error) || damage::is_damage(&error)) => Vec::new(),
-            Err(error) if damage::may_be_of_words(&error) => return Err(damage::of_words(&error)),
-            found => found?,
+        let mut found = match made {
+            Made::LeftOut => Vec::new(),
+            Made::Used => match rows::matching(conn, &self.expression, place, limit) {
+                Err(error) if damage::may_be_of_words(&error) => return Err(damage::of_words(&error)),
+                found => found?,
+            },
         };
         let limit = limit as usize;
         let mut inside = Vec::new();
         if !self.terms.is_empty() {
             let known: HashSet<i64> = found.iter().map(|entry| entry.id).collect();
             let (mut count, mut bytes) = (0, 0);
-            rows::newest(conn, place, MOST_ROWS, |entry| {
+            rows::newest(conn, place, MOST_ROWS, made, |entry| {
                 bytes += entry.prompt.len();
                 let words = words(&entry.prompt);
                 let has = |finder: &Finder<'_>, text: &str| finder.find(text.as_bytes()).is_some();
