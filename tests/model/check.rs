@@ -184,6 +184,9 @@ impl World {
             let fresh = ViewOptions::new().blobs(self.place.blobs()).read_bytes(bytes).unwrap();
             let last = state.entries().next_back().map(|seen| seen.item.id.clone());
             view(&fresh, &state, last.as_deref());
+            let report = fresh.report().unwrap();
+            let found = [report.fragments.len(), report.spread_values.len(), report.trailing_text.len()];
+            assert_eq!(found, file.damage(), "fragments, values over several lines, and text behind a value");
             for manager in self.managers.iter().flatten() {
                 // Who has seen the file as it is knows as much as who reads it now.
                 if manager.state.path.as_ref() == Some(path) && manager.state.is_up_to_date(file) {

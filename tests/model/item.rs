@@ -128,6 +128,15 @@ impl Item {
         Self { body, ..self.clone() }
     }
 
+    /// A message with a blank in its line, where a formatter may have a newline.
+    pub fn spaced(&self) -> Self {
+        let body = Rc::clone(&self.body);
+        self.with_body(Rc::new(move |form| {
+            let (before, after) = body(form);
+            (before, after.replacen(",\"message\":{", ",\"message\": {", 1))
+        }))
+    }
+
     pub fn with_body(&self, body: Body) -> Self {
         Self { body, fixed: None, ..self.clone() }
     }

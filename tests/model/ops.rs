@@ -60,6 +60,17 @@ pub enum Trouble {
 pub enum Outside {
     /// Appends whole entries.
     Entries(Vec<(Pick, u8)>),
+    /// Appends entries on one line. `torn`: a fragment stands in front of one of them, which is the piece of
+    /// `Half` where that is there; `trailing`: text stands behind the last, when nothing is torn.
+    OneLine {
+        entries: Vec<(Pick, u8)>,
+        torn: Option<Torn>,
+        trailing: u8,
+    },
+    /// Puts a file in the place of the session that has no newlines in front of some of its entries.
+    Joined(Vec<Pick>),
+    /// Appends an entry over two lines.
+    Spread(Pick, u8),
     /// An entry whose parent is nowhere.
     Orphan,
     /// Two entries that are each other's parents.
@@ -71,6 +82,8 @@ pub enum Outside {
         title: u8,
         source: u8,
         first: bool,
+        /// How long its line is.
+        len: u8,
     },
     /// Puts a file of an older version in the place of the session.
     Old(Old),
@@ -105,6 +118,18 @@ pub enum Outside {
     Deleted,
     LockFile(LockFile),
     Folder(Folder),
+}
+
+/// An entry that was not written to its end.
+#[derive(Clone, Debug)]
+pub struct Torn {
+    /// In front of which of the entries it stands.
+    pub at: u8,
+    pub parent: Pick,
+    /// How much of it there is.
+    pub len: u8,
+    /// The one behind it hangs on it.
+    pub is_parent: bool,
 }
 
 /// What a person changes of an entry.
@@ -218,7 +243,12 @@ fn outside() -> impl Strategy<Value = Outside> {
         4 => prop::collection::vec((any::<u8>(), raw()), 1..4).prop_map(Outside::Entries),
         1 => Just(Outside::Orphan),
         2 => (any::<u8>(), any::<u8>(), any::<u8>()).prop_map(|(id, parent, raw)| Outside::Duplicate(id, parent, raw)),
-        1 => (0u8..6, 0u8..3, any::<bool>()).prop_map(|(title, source, first)| Outside::Slot { title, source, first }),
+        2 => (0u8..6, 0u8..3, any::<bool>(), 0u8..4)
+            .prop_map(|(title, source, first, len)| Outside::Slot { title, source, first, len }),
+        6 => (prop::collection::vec((any::<u8>(), raw()), 1..4), prop::option::of(torn()), 0u8..6)
+            .prop_map(|(entries, torn, trailing)| Outside::OneLine { entries, torn, trailing }),
+        2 => prop::collection::vec(any::<u8>(), 1..4).prop_map(Outside::Joined),
+        2 => (any::<u8>(), raw()).prop_map(|(parent, raw)| Outside::Spread(parent, raw)),
         1 => old().prop_map(Outside::Old),
         1 => Just(Outside::Cycle),
         2 => (0u8..12).prop_map(Outside::Junk),
@@ -239,6 +269,12 @@ fn outside() -> impl Strategy<Value = Outside> {
         2 => prop_oneof![Just(Folder::AwayAndBack), Just(Folder::Away), Just(Folder::Removed)]
             .prop_map(Outside::Folder),
     ]
+}
+
+prop_compose! {
+    fn torn()(at in 0u8..3, parent: u8, len: u8, is_parent: bool) -> Torn {
+        Torn { at, parent, len, is_parent }
+    }
 }
 
 fn edits() -> impl Strategy<Value = Vec<(Pick, Edit)>> {

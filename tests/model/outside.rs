@@ -2,7 +2,7 @@
 
 use super::append::{LABELS, raw, string, text};
 use super::item::{Item, Message, plain};
-use super::ops::{Append, Edit, Folder, Old, Outside, Pick};
+use super::ops::{Append, Edit, Folder, Old, Outside, Pick, Torn};
 use super::state::{File, Held, Line, Manager, slot_line};
 use super::world::World;
 use leaflog::{ErrorCode, FileSessionStorage};
@@ -145,25 +145,93 @@ impl World {
             |at: u8| Message { role: at % 5, extra: at, usage: Some(at), payload: at % 4 == 1, ..Message::default() };
         let time = |at: u8| format!("2026-01-01T00:00:{:02}.000Z", at % 20);
         let half = file.half.take();
+        let entry = |at: usize, parent: u8, raw: u8| {
+            let id =
+                if raw.is_multiple_of(2) { format!("e{number:06x}{at}") } else { format!("ext \"{number}\" {at}") };
+            let (kind, body) = match (raw % 5, pick(parent)) {
+                (4, Some(target)) => {
+                    let label = string("label", Some(LABELS[usize::from(raw % 4)]).filter(|_| !raw.is_multiple_of(3)));
+                    ("label", plain(string("targetId", Some(target)) + &label))
+                }
+                (3, _) => ("unheard_of", plain(",\"message\":null".into())),
+                _ => ("message", message(raw).body()),
+            };
+            Item::new(kind, &id, pick(parent), &time(raw), body)
+        };
         match outside {
             Outside::Entries(entries) => {
                 let mut text = newline.to_owned();
                 for (at, (parent, raw)) in entries.iter().enumerate() {
-                    let id = if raw % 2 == 0 { format!("e{number:06x}{at}") } else { format!("ext \"{number}\" {at}") };
-                    let (kind, body) = match (raw % 5, pick(*parent)) {
-                        (4, Some(target)) => {
-                            let label = string("label", Some(LABELS[usize::from(raw % 4)]).filter(|_| raw % 3 > 0));
-                            ("label", plain(string("targetId", Some(target)) + &label))
-                        }
-                        (3, _) => ("unheard_of", plain(",\"message\":null".into())),
-                        _ => ("message", message(*raw).body()),
-                    };
-                    let item = Item::new(kind, &id, pick(*parent), &time(*raw), body);
+                    let item = entry(at, *parent, *raw);
                     let nuls = if raw % 7 == 1 { "\0\0" } else { "" };
                     text += &format!("{nuls}{}{nuls}{}\n", item.line(), if raw % 3 == 0 { "\r" } else { "" });
                     file.lines.push(Line::Entry(item));
                 }
                 self.place.append(path, text.as_bytes());
+            }
+            Outside::OneLine { entries, torn, trailing } => {
+                let blank = [" ", ""][usize::from(trailing % 2)];
+                let mut pieces = Vec::new();
+                let mut text = newline.to_owned();
+                for (at, (parent, raw)) in entries.iter().enumerate() {
+                    if at > 0 {
+                        pieces.push(Line::Joint(blank));
+                        text += blank;
+                    }
+                    let mut item = entry(at, *parent, *raw);
+                    if let Some(Torn { parent, len, is_parent, .. }) =
+                        torn.as_ref().filter(|torn| usize::from(torn.at) % entries.len() == at)
+                    {
+                        let id = match &half {
+                            // It has no newline yet.
+                            Some(half) if at == 0 => {
+                                text.clear();
+                                half.id.clone()
+                            }
+                            _ => {
+                                let id = format!("t{number}");
+                                let item = Item::new("message", &id, pick(*parent), &time(4), message(*len).body());
+                                let line = item.line();
+                                let len = line.floor_char_boundary(1 + usize::from(*len) * (line.len() - 2) / 255);
+                                text += &line[..len];
+                                pieces.push(Line::Junk(line[..len].to_owned()));
+                                id
+                            }
+                        };
+                        pieces.push(Line::Joint(""));
+                        if *is_parent {
+                            item = item.with_parent(Some(id));
+                        }
+                    }
+                    text += &item.line();
+                    pieces.push(Line::Entry(item));
+                }
+                const TRAILING: &[&str] =
+                    &["trailing", "}", "{\"type\":\"message\",\"id\":\"lost\",\"parentId\":null,\"time"];
+                if let Some(trailing) = TRAILING.get(usize::from(*trailing)).filter(|_| torn.is_none()) {
+                    pieces.extend([Line::Joint(blank), Line::Junk((*trailing).to_owned())]);
+                    text = text + blank + trailing;
+                }
+                self.place.append(path, (text + "\n").as_bytes());
+                file.lines.append(&mut pieces);
+            }
+            Outside::Joined(picks) => {
+                for pick in picks {
+                    let at = usize::from(*pick) % file.lines.len().max(1);
+                    let is_behind_value = at == 0 || matches!(file.lines[at - 1], Line::Entry(_));
+                    if is_behind_value && matches!(file.lines.get(at), Some(Line::Entry(_))) {
+                        file.lines.insert(at, Line::Joint([" ", ""][usize::from(pick % 2)]));
+                    }
+                }
+                file.inode = number;
+                self.place.replace(path, file.text().as_bytes());
+            }
+            Outside::Spread(parent, raw) => {
+                let item =
+                    Item::new("message", &format!("s{number}"), pick(*parent), &time(*raw), message(*raw).body());
+                let line = item.spaced().line().replacen("\"message\": ", "\"message\":\n", 1);
+                self.place.append(path, format!("{newline}{line}\n").as_bytes());
+                file.lines.push(Line::Spread(item.spaced()));
             }
             Outside::Duplicate(id, parent, raw) => {
                 let Some(id) = pick(*id) else { return };
@@ -177,9 +245,15 @@ impl World {
                 self.place.append(path, format!("{newline}{}\n", item.line()).as_bytes());
                 file.lines.push(Line::Entry(item));
             }
-            Outside::Slot { title, source, first } => {
+            Outside::Slot { title, source, first, len } => {
                 let source = [None, Some("user"), Some("auto")][usize::from(*source)];
-                let slot = slot_line(text(*title), source, &time(7));
+                let mut slot = slot_line(text(*title), source, &time(7));
+                // A hand has been there, or another version of the program.
+                slot = match len {
+                    0 | 1 => slot,
+                    2 => slot.replacen("\"pad\":\" ", "\"pad\":\"", 1),
+                    _ => slot.replacen("\"pad\":\"", "\"pad\":\"   ", 1),
+                };
                 if *first {
                     file.before = vec![slot];
                     file.inode = number;
@@ -249,13 +323,14 @@ impl World {
             Outside::Replace { without, changed, title } => {
                 edit(file, changed);
                 let without: Vec<String> = without.iter().filter_map(|at| pick(*at)).map(str::to_owned).collect();
-                file.lines.retain(|line| !matches!(line, Line::Entry(item) if without.contains(&item.id)));
+                file.without(&without);
                 if let Some(title) = title {
                     file.header.insert("title".into(), text(*title).into());
                 }
                 file.inode = number;
                 // An editor of another system: with a byte order mark, and its own ends of lines.
-                let text = match title.filter(|_| file.format == 3) {
+                let is_spread = file.damage()[1] > 0;
+                let text = match title.filter(|_| file.format == 3 && !is_spread) {
                     Some(title) if title % 3 == 1 => format!("\u{feff}{}", file.text()),
                     Some(title) if title % 3 == 2 => file.text().replace('\n', "\r\n"),
                     _ => file.text(),
@@ -272,7 +347,7 @@ impl World {
                     edit(file, changed);
                 }
                 let without: Vec<String> = without.iter().filter_map(|at| pick(*at)).map(str::to_owned).collect();
-                file.lines.retain(|line| !matches!(line, Line::Entry(item) if without.contains(&item.id)));
+                file.without(&without);
                 if let Some(title) = title {
                     file.header.insert("title".into(), text(*title).into());
                 }
@@ -309,19 +384,13 @@ impl World {
         let trimmed = |line: &&[u8]| !line.iter().all(|byte| matches!(byte, b' ' | b'\0' | b'\r'));
         let whole = bytes[..ends[at]].split(|byte| *byte == b'\n').filter(trimmed).count();
         let piece = String::from_utf8_lossy(&bytes[ends[at]..len]).trim_matches(['\0', ' ', '\r']).to_owned();
-        let file = &self.files[path];
-        let mut rest = file.lines.clone();
-        let head = file.before.len() + 1;
-        rest.truncate(whole.saturating_sub(head));
-        if !piece.is_empty() {
-            rest.push(Line::Junk(piece));
-        }
+        let rest = self.files[path].cut_to(whole, &piece);
         self.place.cut(path, len);
         let number = self.next();
         let state = &mut manager.state;
         if len == bytes.len() {
             // It ended there.
-        } else if whole >= head {
+        } else if let Some(rest) = rest {
             let file = self.files.get_mut(path).unwrap();
             (file.lines, file.version, file.half) = (rest, number, None);
             file.over = number;

@@ -11,18 +11,25 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// A line of a file.
+/// What [`Item::spaced`] has a blank in.
+const SPACED: &str = ",\"message\": {";
+
+/// What stands on a line of a file, or on a part of one.
 #[derive(Clone, Debug)]
 pub enum Line {
     Entry(Item),
+    /// The same over two lines, as a formatter writes it.
+    Spread(Item),
     Junk(String),
+    /// Not a newline but this stands between what is before it, which may be the header, and what is after it.
+    Joint(&'static str),
 }
 
 impl Line {
     pub fn item_mut(&mut self) -> Option<&mut Item> {
         match self {
-            Self::Entry(item) => Some(item),
-            Self::Junk(_) => None,
+            Self::Entry(item) | Self::Spread(item) => Some(item),
+            Self::Junk(_) | Self::Joint(_) => None,
         }
     }
 }
@@ -48,14 +55,127 @@ pub struct File {
 impl File {
     /// Its lines without the blank ones.
     pub fn texts(&self) -> Vec<String> {
-        let mut texts = self.before.clone();
-        texts.push(serde_json::to_string(&self.header).unwrap());
-        texts.extend(self.lines.iter().map(|line| match line {
+        let mut text = self.before.iter().fold(String::new(), |text, line| text + line + "\n");
+        text += &serde_json::to_string(&self.header).unwrap();
+        let mut between = "\n";
+        for line in &self.lines {
+            match line {
+                Line::Joint(blank) => between = blank,
+                line => text = text + std::mem::replace(&mut between, "\n") + &self.spelled(line),
+            }
+        }
+        text.split('\n').map(|line| line.trim_matches([' ', '\0']).to_owned()).collect()
+    }
+
+    fn spelled(&self, line: &Line) -> String {
+        match line {
             Line::Entry(item) if self.format < 3 => item.old_line(),
             Line::Entry(item) => item.line(),
+            Line::Spread(item) => item.line().replacen(SPACED, &SPACED.replace(' ', "\n"), 1),
             Line::Junk(text) => text.clone(),
-        }));
-        texts
+            Line::Joint(_) => unreachable!(),
+        }
+    }
+
+    /// For all that comes after the header, the number of the line it begins on; the first has number 0.
+    fn rows(&self) -> Vec<(usize, &Line)> {
+        let (mut row, mut is_joined) = (self.before.len(), false);
+        let mut rows = Vec::new();
+        for line in &self.lines {
+            let is_joint = matches!(line, Line::Joint(_));
+            if !is_joint {
+                row += usize::from(!is_joined);
+            }
+            rows.push((row, line));
+            if !is_joint {
+                row += self.spelled(line).matches('\n').count();
+            }
+            is_joined = is_joint;
+        }
+        rows
+    }
+
+    /// What comes after the header in the first `whole` lines and a piece of the next one; `None` when there
+    /// is no header in them.
+    pub fn cut_to(&self, whole: usize, piece: &str) -> Option<Vec<Line>> {
+        let head = self.before.len();
+        let mut rest = piece;
+        if whole <= head {
+            let header = serde_json::to_string(&self.header).unwrap();
+            rest = piece.strip_prefix(&*header).filter(|_| whole == head)?;
+        }
+        let mut lines = Vec::new();
+        for (row, line) in self.rows() {
+            rest = rest.trim_start_matches([' ', '\0']);
+            if matches!(line, Line::Joint(_)) {
+                if row < whole || row == whole && !rest.is_empty() {
+                    lines.push(line.clone());
+                }
+                continue;
+            }
+            let text = self.spelled(line);
+            let end = row + text.matches('\n').count();
+            if end < whole {
+                lines.push(line.clone());
+            } else if row < whole {
+                // Its first line only.
+                lines.push(Line::Junk(text.split('\n').next().unwrap().to_owned()));
+            } else if row == whole
+                && let Some(after) = rest.strip_prefix(&*text)
+            {
+                rest = after;
+                lines.push(line.clone());
+            } else {
+                break;
+            }
+        }
+        if !rest.is_empty() {
+            lines.push(Line::Junk(rest.to_owned()));
+        }
+        Some(lines)
+    }
+
+    /// How many fragments stand in front of an entry, values over several lines, and lines with text behind
+    /// their last value a reader finds.
+    pub fn damage(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for (at, (_, line)) in self.rows().iter().enumerate() {
+            let behind = |by: usize| at.checked_sub(by).map(|at| &self.lines[at]);
+            let is_joined = matches!(behind(1), Some(Line::Joint(_)));
+            let is_last = !matches!(self.lines.get(at + 1), Some(Line::Joint(_)));
+            match line {
+                Line::Spread(_) => counts[1] += usize::from(self.spelled(line).contains('\n')),
+                Line::Entry(_) => counts[0] += usize::from(is_joined && matches!(behind(2), Some(Line::Junk(_)))),
+                Line::Junk(_) if is_last => counts[2] += usize::from(is_joined && self.has_value_before(at)),
+                _ => {}
+            }
+        }
+        counts
+    }
+
+    /// On the line of what is there.
+    fn has_value_before(&self, at: usize) -> bool {
+        match self.lines[..at] {
+            [.., Line::Entry(_), Line::Joint(_)] => true,
+            [.., Line::Junk(_), Line::Joint(_)] => self.has_value_before(at - 2),
+            _ => false,
+        }
+    }
+
+    /// Takes entries away, and the joints beside them.
+    pub fn without(&mut self, ids: &[String]) {
+        let is_gone = |line: &Line| match line {
+            Line::Entry(item) | Line::Spread(item) => ids.contains(&item.id),
+            Line::Junk(_) | Line::Joint(_) => false,
+        };
+        let lines = std::mem::take(&mut self.lines);
+        for (at, line) in lines.iter().enumerate() {
+            let is_beside = at > 0 && is_gone(&lines[at - 1]) || lines.get(at + 1).is_some_and(is_gone);
+            let goes = if let Line::Joint(_) = line { is_beside } else { is_gone(line) };
+            if !goes {
+                self.lines.push(line.clone());
+            }
+        }
     }
 
     /// The whole file, when no line is blank.
@@ -65,8 +185,8 @@ impl File {
 
     pub fn items(&self) -> impl DoubleEndedIterator<Item = &Item> {
         self.lines.iter().filter_map(|line| match line {
-            Line::Entry(item) => Some(item),
-            Line::Junk(_) => None,
+            Line::Entry(item) | Line::Spread(item) => Some(item),
+            Line::Junk(_) | Line::Joint(_) => None,
         })
     }
 }
@@ -97,6 +217,18 @@ impl Seen {
 pub enum Held {
     Entry(Seen),
     Junk(String),
+    Joint(&'static str),
+}
+
+impl Held {
+    /// As one has it who reads the file; an entry is what `seen` makes of it.
+    pub fn of_file(line: &Line, seen: impl FnOnce(&Item) -> Seen) -> Self {
+        match line {
+            Line::Entry(item) | Line::Spread(item) => Self::Entry(seen(item)),
+            Line::Junk(text) => Self::Junk(text.clone()),
+            Line::Joint(blank) => Self::Joint(blank),
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -180,7 +312,7 @@ pub fn slot_line(title: &str, source: Option<&str>, time: &str) -> String {
 }
 
 fn is_slot(text: &str) -> bool {
-    text.len() == 255 && text.starts_with("{\"type\":\"title\",\"v\":1,")
+    text.starts_with("{\"type\":\"title\",\"v\":1,") && serde_json::from_str::<Value>(text).is_ok()
 }
 
 /// A line that does not begin with a value.
@@ -212,14 +344,14 @@ impl State {
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Seen> {
         self.lines.iter().filter_map(|line| match line {
             Held::Entry(seen) => Some(seen),
-            Held::Junk(_) => None,
+            Held::Junk(_) | Held::Joint(_) => None,
         })
     }
 
     pub fn entries_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Seen> {
         self.lines.iter_mut().filter_map(|line| match line {
             Held::Entry(seen) => Some(seen),
-            Held::Junk(_) => None,
+            Held::Junk(_) | Held::Joint(_) => None,
         })
     }
 
@@ -286,7 +418,7 @@ impl State {
             match line {
                 Held::Entry(_) => entries += 1,
                 Held::Junk(text) if is_damaged(text) => damaged.push((entries, begun(text))),
-                Held::Junk(_) => {}
+                Held::Junk(_) | Held::Joint(_) => {}
             }
         }
         while let Some((at, (_, parent))) =
@@ -339,7 +471,7 @@ impl State {
     fn slot(&self) -> Option<&String> {
         let junk = self.lines.iter().filter_map(|line| match line {
             Held::Junk(text) => Some(text),
-            Held::Entry(_) => None,
+            Held::Entry(_) | Held::Joint(_) => None,
         });
         self.before.iter().chain(junk).find(|text| is_slot(text))
     }
@@ -362,16 +494,28 @@ impl State {
         }
     }
 
-    /// A title that was given here goes into the slot too (R48).
-    pub fn fill_slot(&mut self) {
-        let [title, source] = self.title();
-        let Some(title) = title.filter(|_| self.pending_header.contains_key("title")) else { return };
+    /// What a rewrite does with what is held. A fragment gets a line of its own (G1). A title that was given here
+    /// goes into the slot too (R48), and the slot has its length again (G7).
+    pub fn lay_out(&mut self) {
+        for line in std::mem::take(&mut self.lines) {
+            if let ([.., Held::Junk(_), Held::Joint(_)], Held::Entry(_)) = (&*self.lines, &line) {
+                self.lines.pop();
+            }
+            self.lines.push(line);
+        }
+        let Some(slot) = self.slot() else { return };
+        let slot: Value = serde_json::from_str(slot).unwrap();
+        let text = |key: &str| slot.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (title, source, time) = match self.title() {
+            [Some(title), source] if self.pending_header.contains_key("title") => (title, source, now()),
+            _ => (text("title").unwrap(), text("source"), text("updatedAt").unwrap()),
+        };
         let junk = self.lines.iter_mut().filter_map(|line| match line {
             Held::Junk(text) => Some(text),
-            Held::Entry(_) => None,
+            Held::Entry(_) | Held::Joint(_) => None,
         });
         if let Some(slot) = self.before.iter_mut().chain(junk).find(|text| is_slot(text)) {
-            *slot = slot_line(&title, source.as_deref(), &now());
+            *slot = slot_line(&title, source.as_deref(), &time);
         }
     }
 

@@ -2,7 +2,7 @@
 //! end of the process.
 
 use super::ops::{LockFile, Op, Trouble};
-use super::state::{File, Line, Manager};
+use super::state::{File, Manager};
 use super::world::{Now, World};
 use leaflog::ErrorCode;
 use leaflog::internals::faults;
@@ -112,9 +112,7 @@ impl World {
             let is_torn = old.len() <= whole && old == found[..old.len()] && new.len() > whole;
             if is_torn && new[..whole] == found[..whole] && new[whole].starts_with(&found[whole]) {
                 let mut file = pair[0].clone();
-                file.lines = pair[1].lines.clone();
-                file.lines.truncate(whole - file.before.len() - 1);
-                file.lines.push(Line::Junk(found[whole].clone()));
+                file.lines = pair[1].cut_to(whole, &found[whole]).unwrap();
                 (file.version, file.half) = (self.next(), None);
                 return file;
             }

@@ -136,14 +136,10 @@ impl World {
     /// The state of who has just read the file.
     pub fn load(&self, state: &mut State, path: &Path) {
         let file = &self.files[path];
-        let held = |line: &Line| match line {
-            Line::Entry(item) => Held::Entry(Seen::of_file(item)),
-            Line::Junk(text) => Held::Junk(text.clone()),
-        };
         state.path = Some(path.to_owned());
         (state.before, state.header) = (file.before.clone(), file.header.clone());
         state.pending_header.clear();
-        state.lines = file.lines.iter().map(held).collect();
+        state.lines = file.lines.iter().map(|line| Held::of_file(line, Seen::of_file)).collect();
         let last = state.entries().next_back().map(|seen| seen.item.id.clone());
         state.leaf = last;
         (state.started, state.wrote, state.rewrite, state.old) = (true, false, false, file.format < 3);
@@ -302,9 +298,8 @@ impl World {
             |seen: &Seen| file.items().rfind(|item| item.id == seen.item.id).is_some_and(|item| is_line_of(seen, item));
         let ids: Vec<&str> = file.items().map(|item| &*item.id).collect();
         let mut at = 0;
-        let held = |line: &Line| match line {
-            Line::Junk(text) => Held::Junk(text.clone()),
-            Line::Entry(item) => {
+        let held = |line: &Line| {
+            Held::of_file(line, |item| {
                 let mut known = of(&item.id);
                 known.retain(|seen| grown || is_line_of(seen, item));
                 let before = ids[..at].iter().filter(|id| **id == item.id).count();
@@ -326,8 +321,8 @@ impl World {
                     }
                     false => None,
                 };
-                Held::Entry(found.unwrap_or_else(|| Seen::of_file(item)))
-            }
+                found.unwrap_or_else(|| Seen::of_file(item))
+            })
         };
         state.lines = file.lines.iter().map(held).collect();
         let last = state.entries().next_back().map(|seen| seen.item.id.clone());
@@ -380,10 +375,11 @@ impl World {
             return;
         }
         let number = self.next();
-        state.fill_slot();
+        state.lay_out();
         let lines = state.lines.iter().map(|line| match line {
             Held::Entry(seen) => Line::Entry(seen.item.clone()),
             Held::Junk(text) => Line::Junk(text.clone()),
+            Held::Joint(blank) => Line::Joint(blank),
         });
         let file = File {
             before: state.before.clone(),
