@@ -347,3 +347,18 @@ fn a02_who_only_reads_needs_nothing_but_the_prompts() {
         assert_eq!(place.copies(), [""; 0].map(PathBuf::from), "{name}");
     }
 }
+
+// A2: the words refuse a prompt, and the prompts' own index is damaged too.
+#[test]
+fn a02_damaged_words_do_not_hide_a_damaged_index() {
+    let place = Place::new();
+    large(&place);
+    place.raw().execute("DELETE FROM history_fts_config", ()).unwrap();
+    overwrite_root(&place, "idx_history_created_at");
+    let history = place.open();
+    add(&history, &["one more"]);
+    assert_eq!(found(&history, "one more"), ["one more"]);
+    assert_eq!(recent(&history).len(), 1000);
+    assert_eq!(pragma(&place.raw(), "integrity_check"), "ok");
+    assert_eq!((history.set_aside(), place.copies()), (None, Vec::new()));
+}

@@ -305,6 +305,8 @@ fn insert(conn: &mut Connection, rows: &[Row]) -> rusqlite::Result<Option<Reject
     let trial = Transaction::new(conn, TransactionBehavior::Immediate)?;
     let refused_without_words = match schema::leave_words_out(&trial).and_then(|()| insert_each(&trial, rows)) {
         Ok(rejected) => rejected.map_or(0, |rejected| rejected.count),
+        // Then it is not the words alone.
+        Err(error) if damage::is_damage(&error) => return Err(error),
         Err(_) => return Err(refused.first),
     };
     trial.rollback()?;
