@@ -82,7 +82,7 @@ impl fmt::Debug for Header {
 
 /// The line that newer relatives of the agent write first, 256 bytes with its newline, so that a title can be changed in
 /// place (R48). It is known by what it says: one that an editor or a program in between gave another length has a title too.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct TitleSlot {
     pub(crate) title: String,
     pub(crate) source: Option<String>,
@@ -114,6 +114,11 @@ impl TitleSlot {
             let last = title.char_indices().next_back().map_or(0, |(at, _)| at);
             title = &title[..last];
         }
+    }
+
+    /// What counts of it. When it was written is not known where this process renamed the session.
+    pub(crate) fn says(&self) -> (&str, Option<&str>) {
+        (&self.title, self.source.as_deref())
     }
 
     /// Cuts the title to what a slot has room for: what is read again is what is known here.

@@ -240,7 +240,7 @@ impl SessionView {
             && self.others == found.others
             && (!is_written || tree.labels().iter().eq(there.labels().iter()) && tree.usage() == there.usage())
             && self.header.json().bytes() == found.header.json().bytes()
-            && self.title_slot == found.title_slot)
+            && self.title_slot.as_ref().map(TitleSlot::says) == found.title_slot.as_ref().map(TitleSlot::says))
     }
 
     /// The system gave up pages of the file that it could not write: where no sync has covered a line of this

@@ -162,6 +162,22 @@ mod tests {
         run(Where::Files, false, steps);
     }
 
+    // The moment at which a title slot was written is no edit of the file, so what others appended is not taken in.
+    #[test]
+    fn a_renamed_session_with_a_title_slot_is_removed() {
+        let msg = |role| Op::Append(0, Append::Message(Message { role, ..Message::default() }));
+        let steps = [
+            msg(1),
+            Op::Second,
+            Op::Outside(ops::Outside::Slot { title: 0, source: 0, first: false, len: 0 }),
+            Op::Rename(0, 0, false),
+            Op::Outside(ops::Outside::Entries(vec![(0, 0)])),
+            Op::Outside(ops::Outside::Delete),
+            msg(0),
+        ];
+        run(Where::Files, false, steps);
+    }
+
     // R54: nothing, a torn line, or all of it.
     #[test]
     fn killed_appends() {
