@@ -218,12 +218,15 @@ impl World {
             self.refuse(ErrorCode::Gone);
         }
         if self.refused {
+            // What failed is put back, and is open again.
+            state.closed = false;
             self.settle(result);
             return;
         }
         let artifacts = (old.with_extension(""), new.with_extension(""));
         let has_artifacts = self.place.place != Where::Memory && self.artifacts.contains_key(&artifacts.0);
         if self.files.contains_key(&new) || has_artifacts && self.artifacts.contains_key(&artifacts.1) {
+            state.closed = false;
             let error = result.unwrap_err();
             self.acknowledged &= self.now != Now::Killed;
             assert!(self.now != Now::Fine || error.code() == ErrorCode::AlreadyExists);
@@ -249,7 +252,7 @@ impl World {
             }
         }
         if self.refused {
-            (*state, self.uses) = (before, uses);
+            (*state, self.uses) = (State { closed: false, ..before }, uses);
         } else {
             self.files.remove(&old);
             if has_artifacts && let Some(files) = self.artifacts.remove(&artifacts.0) {

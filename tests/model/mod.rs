@@ -81,6 +81,21 @@ mod tests {
         sequences(Where::Memory, 120, 40);
     }
 
+    // G12: a move makes no session again.
+    #[test]
+    fn moves_of_a_deleted_session() {
+        let steps = [
+            Op::Rewrite(0, vec![]),
+            Op::Artifact(0, 0),
+            Op::Reopen { who: 0, close: false },
+            Op::Outside(ops::Outside::Deleted),
+            Op::Move(0, 1),
+            Op::Move(0, 1),
+            Op::Close(0),
+        ];
+        run(Where::Files, false, steps);
+    }
+
     #[test]
     fn in_a_file_storage() {
         sequences(Where::FileStorage, 30, 40);
