@@ -919,6 +919,8 @@ impl World {
                 self.changed(later, &id, line);
                 continue;
             }
+            // Written again by a manager that has an older text of it, it is not the owner's any more.
+            entry.pristine &= entry.lines.is_empty() || entry.lines.contains(line);
             entry.ever.insert(line.clone());
             (entry.lines, entry.must) = (BTreeSet::from([line.clone()]), true);
         }
