@@ -182,6 +182,8 @@ struct Entry {
     owner: Option<usize>,
     /// Only its owner wrote it.
     pristine: bool,
+    /// The managers that gave it another text.
+    changed_by: BTreeSet<usize>,
 }
 
 /// A manager, and what it owes.
@@ -385,7 +387,8 @@ impl World {
     fn acknowledged(&mut self, at: usize, id: Option<&str>) {
         let lines = self.lines();
         let worker = &mut self.workers[at];
-        worker.closed = false;
+        // What has nothing to write leaves it closed.
+        worker.closed &= id.is_none() && worker.unsaved.is_empty();
         for id in worker.unsaved.drain(..).chain(id.map(str::to_owned)) {
             let line = lines.iter().find(|line| id_of(line).as_ref() == Some(&id));
             let line = line.unwrap_or_else(|| panic!("{id} was acknowledged and is not there")).clone();
@@ -417,6 +420,7 @@ impl World {
                 self.follow(at);
                 self.acknowledged(at, None);
                 if anew {
+                    self.workers[at].closed = false;
                     self.is_sound(at);
                 }
                 if anew || replaced {
@@ -438,7 +442,9 @@ impl World {
             ErrorCode::FileChanged | ErrorCode::NotFound => {
                 let there = self.ids_there();
                 let is_lost = |(id, entry): (&String, &Entry)| {
-                    let is_of = entry.owner == Some(at) || self.workers[at].later.contains_key(id);
+                    let is_of = entry.owner == Some(at)
+                        || entry.changed_by.contains(&at)
+                        || self.workers[at].later.contains_key(id);
                     is_of && !entry.pristine && !there.contains(id)
                 };
                 assert!(self.entries.iter().any(is_lost), "nothing is lost: {error}");
@@ -522,6 +528,8 @@ impl World {
         entry.ever.insert(line.to_owned());
         entry.must = true;
         entry.pristine &= entry.owner == Some(at);
+        // When it was lost with its file, it is this manager's, too.
+        entry.changed_by.insert(at);
     }
 
     fn move_to(&mut self, at: usize, to: u8) {
