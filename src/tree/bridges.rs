@@ -50,6 +50,12 @@ impl Tree {
         self.bridges.stale = true;
     }
 
+    /// The entries of which only a beginning was read are the same.
+    pub(crate) fn has_fragments_of(&self, other: &Self) -> bool {
+        let (mine, others) = (&self.bridges.unfinished, &other.bridges.unfinished);
+        mine.len() == others.len() && mine.keys().all(|id| others.contains_key(id))
+    }
+
     /// What the entry hangs on in place of its parent, which is missing.
     pub(crate) fn bridge(&self, index: u32) -> Option<u32> {
         self.bridges.get(index)

@@ -238,6 +238,7 @@ impl SessionView {
         let is_written = pending.unsaved.is_empty() && pending.changed.is_empty();
         Ok(count == there.count()
             && self.others == found.others
+            && tree.has_fragments_of(there)
             && (!is_written || tree.labels().iter().eq(there.labels().iter()) && tree.usage() == there.usage())
             && self.header.json().bytes() == found.header.json().bytes()
             && self.title_slot.as_ref().map(TitleSlot::says) == found.title_slot.as_ref().map(TitleSlot::says))

@@ -627,3 +627,22 @@ fn b14_nul_bytes_at_the_end() {
     assert_eq!(lines(&path), [&before[..], &[theirs.to_owned(), last]].concat());
     is_sound(&manager, &path);
 }
+
+// A fragment of which nothing but its place and length is known, and an entry that is one byte longer: where an editor
+// swaps the two lines, and the file is then removed, no beginning of the entry is written for the fragment.
+#[test]
+fn u09_an_entry_where_a_fragment_stood() {
+    let dir = tempfile::tempdir().unwrap();
+    let (m, path) = started(dir.path());
+    drop(m);
+    let header = fs::read_to_string(&path).unwrap().lines().next().unwrap().to_owned();
+    let entry = r#"{"type":"custom","customType":"c","id":"e","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z"}"#;
+    let torn = r#"{"type":"custom","customType":"c","id":"t","parentId":null,"timestamp":"2026-02-16T10:20:30.000Z""#;
+    assert_eq!(torn.len() + 1, entry.len());
+    fs::write(&path, format!("{header}\n{torn}")).unwrap();
+    let mut m = options(dir.path()).open(&path).unwrap();
+    fs::write(&path, format!("{header}\n{entry}\n{torn}")).unwrap();
+    fs::remove_file(&path).unwrap();
+    m.rewrite_entries(&[]).unwrap();
+    assert_eq!(lines(&path), [&*header, entry, torn]);
+}

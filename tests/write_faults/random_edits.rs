@@ -779,7 +779,7 @@ impl World {
                 self.count += 1;
                 let note = format!("\"note\":{},\"id\":", self.count);
                 if let Some(header) = lines.first_mut().filter(|header| header.starts_with("{\"type\":\"session\"")) {
-                    let at = header.find("\"id\":").unwrap();
+                    let Some(at) = header.find("\"id\":") else { return };
                     let from = header.find("\"note\":").unwrap_or(at);
                     header.replace_range(from..at + 5, &note);
                 }
