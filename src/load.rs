@@ -3,7 +3,7 @@
 //! A file is read in pieces into a reused buffer, never whole; a large one by several threads,
 //! each from a line's start to another's. Bytes in memory are scanned where they are.
 
-use crate::entry::{BLOB_PREFIX, EntryKind, Facts, Field, MessageFacts, Role, TitleSlot, Usage, time};
+use crate::entry::{BLOB_PREFIX, EntryKind, Facts, Field, MessageFacts, Role, TitleSlot, Usage, is_record, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Checked, Nothing, Search, Strings};
 use crate::json::damage::{self, Damaged, OnDamage, ReadAhead};
@@ -668,12 +668,11 @@ impl<'a> LineReader<'a> {
 
 impl OnDamage for LineReader<'_> {
     fn is_record(&self) -> bool {
-        let is_text = |field| matches!(field, Field::Text { .. });
-        is_text(self.facts.type_name) && is_text(self.facts.id) && self.facts.timestamp != Field::Absent
+        is_record(self.facts.type_name, self.facts.id, self.facts.timestamp)
     }
 
     fn has_type(&self) -> bool {
-        matches!(self.facts.type_name, Field::Text { .. })
+        self.facts.type_name.is_text()
     }
 
     fn unfinished(&mut self, start: usize, end: usize) {
@@ -738,7 +737,7 @@ impl OnValue for LineReader<'_> {
             return;
         }
         let other = match type_name.text(self.bytes).as_deref() {
-            Some(b"session") => OtherKind::Session { has_id: matches!(self.facts.id, Field::Text { .. }) },
+            Some(b"session") => OtherKind::Session { has_id: self.facts.id.is_text() },
             Some(b"title") if TitleSlot::read(Json::new(&self.bytes[start..end])).is_some() => OtherKind::TitleSlot,
             Some(name) => return self.entry(EntryKind::from_bytes(name), offset, end - start),
             None => return,

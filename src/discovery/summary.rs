@@ -1,7 +1,7 @@
 //! What a listing says of a session, picked up in one scan that keeps no entry.
 
 use super::info::says_something;
-use crate::entry::{Field, Header, TitleSlot, take, time};
+use crate::entry::{Field, Header, TitleSlot, is_record, take, time};
 use crate::error::{Error, ErrorCode, Result};
 use crate::json::cursor::{Nothing, Strings};
 use crate::json::damage::{self, Damaged, OnDamage, ReadAhead};
@@ -370,12 +370,11 @@ impl OnValue for LineReader<'_> {
 
 impl OnDamage for LineReader<'_> {
     fn is_record(&self) -> bool {
-        let is_text = |field| matches!(field, Field::Text { .. });
-        is_text(self.facts.type_name) && is_text(self.facts.id) && self.facts.timestamp != Field::Absent
+        is_record(self.facts.type_name, self.facts.id, self.facts.timestamp)
     }
 
     fn has_type(&self) -> bool {
-        matches!(self.facts.type_name, Field::Text { .. })
+        self.facts.type_name.is_text()
     }
 
     fn unfinished(&mut self, _start: usize, _end: usize) {}

@@ -21,7 +21,16 @@ pub(crate) enum Field {
     Other { start: usize, end: usize },
 }
 
+/// What has these members is a record of a session, also where it stands behind something torn (G1).
+pub(crate) fn is_record(type_name: Field, id: Field, timestamp: Field) -> bool {
+    type_name.is_text() && id.is_text() && timestamp != Field::Absent
+}
+
 impl Field {
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::Text { .. })
+    }
+
     /// The bytes of a string value between the quotes, escapes and all.
     pub(crate) fn raw(self, bytes: &[u8]) -> Option<&[u8]> {
         let Self::Text { start, end } = self else { return None };

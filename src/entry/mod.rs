@@ -12,7 +12,7 @@ mod usage;
 
 pub use body::{Body, EntryText};
 pub(crate) use body::{strings, time_ms};
-pub(crate) use facts::{BLOB_PREFIX, Facts, Field, MessageFacts, take};
+pub(crate) use facts::{BLOB_PREFIX, Facts, Field, MessageFacts, is_record, take};
 pub(crate) use header::TitleSlot;
 pub use header::{CURRENT_SESSION_VERSION, Header};
 pub(crate) use ids::SystemGenerator;
