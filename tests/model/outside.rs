@@ -379,7 +379,7 @@ impl World {
             .collect();
         let at = usize::from(lines) % ends.len();
         let next = ends.get(at + 1).copied().unwrap_or(bytes.len());
-        let piece = if half { (next - ends[at]) / 2 } else { 0 };
+        let piece = if half { whole_keys(&bytes[ends[at]..], (next - ends[at]) / 2) } else { 0 };
         let len = ends[at] + piece;
         let trimmed = |line: &&[u8]| !line.iter().all(|byte| matches!(byte, b' ' | b'\0' | b'\r'));
         let whole = bytes[..ends[at]].split(|byte| *byte == b'\n').filter(trimmed).count();
@@ -571,5 +571,12 @@ fn second_version(at: u8, id: &str, parent: Option<&str>) -> Item {
 
 /// Where an entry's line is torn.
 fn half_of(line: &str) -> usize {
-    line.floor_char_boundary(line.len() / 2)
+    whole_keys(line.as_bytes(), line.floor_char_boundary(line.len() / 2))
+}
+
+/// A place before `at` where the line can be torn, and not in the first key of an object inside: whether that is the start of
+/// another entry nobody can say.
+fn whole_keys(line: &[u8], at: usize) -> usize {
+    let begun = line[..at].windows(2).rposition(|pair| pair == b"{\"").filter(|&begun| begun > 0);
+    begun.filter(|&begun| !line[begun + 2..at].contains(&b'"')).unwrap_or(at)
 }
