@@ -451,7 +451,12 @@ impl World {
             }
             _ => panic!("{error}"),
         }
-        self.workers[at].manager.ensure_on_disk().unwrap();
+        let manager = &mut self.workers[at].manager;
+        if let Err(error) = manager.ensure_on_disk() {
+            // A move that failed has put everything back: what is lost was not said of this call.
+            assert_eq!(error.code(), ErrorCode::FileChanged, "{error}");
+            manager.ensure_on_disk().unwrap();
+        }
         self.follow(at);
         self.acknowledged(at, None);
     }
