@@ -193,6 +193,7 @@ impl World {
                                 let item = Item::new("message", &id, pick(*parent), &time(4), message(*len).body());
                                 let line = item.line();
                                 let len = line.floor_char_boundary(1 + usize::from(*len) * (line.len() - 2) / 255);
+                                let len = whole_keys(line.as_bytes(), len);
                                 text += &line[..len];
                                 pieces.push(Line::Junk(line[..len].to_owned()));
                                 id
